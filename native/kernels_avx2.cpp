@@ -1,0 +1,143 @@
+// Kernels for AVX2: a Mask is 64 bytes of 0x00 or 0xFF, a block of patches two registers.
+#include <immintrin.h>
+
+#include "kernels.hpp"
+
+namespace cotm {
+namespace {
+
+constexpr const char* kIsaName = "avx2";
+
+inline __m256i hash8(__m256i spread, __m256i a, __m256i b) {
+  const __m256i x = _mm256_xor_si256(spread, a);
+  const __m256i y = _mm256_mullo_epi32(x, _mm256_add_epi32(_mm256_add_epi32(x, x), b));
+  return _mm256_xor_si256(y, _mm256_srli_epi32(y, 16));
+}
+
+uint64_t select64(Key key, uint32_t first, uint32_t last) {
+  const __m256i a = _mm256_set1_epi32(static_cast<int>(key.a));
+  const __m256i b = _mm256_set1_epi32(static_cast<int>(key.b));
+  const __m256i limit = _mm256_set1_epi32(static_cast<int>(last));
+  const __m256i golden = _mm256_set1_epi32(static_cast<int>(0x9E3779B9u));
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  __m256i w = _mm256_mullo_epi32(
+      _mm256_add_epi32(lanes, _mm256_set1_epi32(static_cast<int>(first))), golden);
+  const __m256i next = _mm256_set1_epi32(static_cast<int>(8 * 0x9E3779B9u));
+  uint64_t bits = 0;
+  for (int group = 0; group < 8; ++group) {
+    const __m256i h = hash8(_mm256_xor_si256(w, _mm256_srli_epi32(w, 16)), a, b);
+    const __m256i hit = _mm256_cmpeq_epi32(_mm256_min_epu32(h, limit), h);
+    bits |= static_cast<uint64_t>(_mm256_movemask_ps(_mm256_castsi256_ps(hit))) << (8 * group);
+    w = _mm256_add_epi32(w, next);
+  }
+  return bits;
+}
+
+struct Patches {
+  __m256i low, high;
+
+  static Patches load(const uint64_t* from) {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)),
+            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 4))};
+  }
+  void store(uint64_t* to) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), low);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 4), high);
+  }
+  Patches operator&(const Patches& other) const {
+    return {_mm256_and_si256(low, other.low), _mm256_and_si256(high, other.high)};
+  }
+  Patches without(const Patches& other) const {
+    return {_mm256_andnot_si256(other.low, low), _mm256_andnot_si256(other.high, high)};
+  }
+  bool any() const {
+    const __m256i either = _mm256_or_si256(low, high);
+    return !_mm256_testz_si256(either, either);
+  }
+};
+
+inline __m256i expand(uint32_t bits) {  // bit l becomes byte l, 0x00 or 0xFF
+  const __m256i which = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2,
+                                         2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
+  const __m256i bit = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201u));
+  const __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)), which);
+  return _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
+}
+
+struct Mask {
+  __m256i low, high;
+
+  static Mask from_bits(uint64_t bits) {
+    return {expand(static_cast<uint32_t>(bits)), expand(static_cast<uint32_t>(bits >> 32))};
+  }
+  static __m256i forget32(const uint32_t* spread, __m256i a, __m256i b, __m256i last) {
+    const __m256i* words = reinterpret_cast<const __m256i*>(spread);
+    const __m256i h0 = hash8(_mm256_loadu_si256(words), a, b);
+    const __m256i h1 = hash8(_mm256_loadu_si256(words + 1), a, b);
+    const __m256i f0 = _mm256_cmpeq_epi16(_mm256_min_epu16(h0, last), h0);
+    const __m256i f1 = _mm256_cmpeq_epi16(_mm256_min_epu16(h1, last), h1);
+    return _mm256_permute4x64_epi64(_mm256_packs_epi16(f0, f1), 0xD8);
+  }
+  static Mask forget(const uint32_t* spread, Key key, uint32_t q) {
+    if (q == 0) return {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    const __m256i a = _mm256_set1_epi32(static_cast<int>(key.a));
+    const __m256i b = _mm256_set1_epi32(static_cast<int>(key.b));
+    const __m256i last = _mm256_set1_epi16(static_cast<short>(q - 1));
+    return {forget32(spread, a, b, last), forget32(spread + 16, a, b, last)};
+  }
+  Mask without(const Mask& other) const {
+    return {_mm256_andnot_si256(other.low, low), _mm256_andnot_si256(other.high, high)};
+  }
+};
+
+struct Row {
+  __m256i low, high;
+
+  static Row zero() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+  static Row load(const int8_t* from) {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)),
+            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 32))};
+  }
+  void store(int8_t* to) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), low);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 32), high);
+  }
+  bool at_floor(int32_t depth) const {
+    const __m256i floor = _mm256_set1_epi8(static_cast<char>(-depth));
+    const __m256i above =
+        _mm256_or_si256(_mm256_xor_si256(low, floor), _mm256_xor_si256(high, floor));
+    return _mm256_testz_si256(above, above);
+  }
+  uint64_t include_bits() const {
+    const uint64_t negative_low = static_cast<uint32_t>(_mm256_movemask_epi8(low));
+    const uint64_t negative_high = static_cast<uint32_t>(_mm256_movemask_epi8(high));
+    return ~(negative_low | negative_high << 32);
+  }
+  Row plus(const Mask& mask) const {
+    return {_mm256_sub_epi8(low, mask.low), _mm256_sub_epi8(high, mask.high)};
+  }
+  Row plus(const Mask& mask, int8_t times) const {
+    const __m256i amount = _mm256_set1_epi8(times);
+    return {_mm256_add_epi8(low, _mm256_and_si256(mask.low, amount)),
+            _mm256_add_epi8(high, _mm256_and_si256(mask.high, amount))};
+  }
+  Row minus(const Mask& mask) const {
+    return {_mm256_add_epi8(low, mask.low), _mm256_add_epi8(high, mask.high)};
+  }
+  Row add_clipped(const Row& delta, int32_t depth) const {
+    const __m256i top = _mm256_set1_epi8(static_cast<char>(depth - 1));
+    const __m256i floor = _mm256_set1_epi8(static_cast<char>(-depth));
+    const auto clip = [&](__m256i sum) {
+      return _mm256_max_epi8(_mm256_min_epi8(sum, top), floor);
+    };
+    return {clip(_mm256_adds_epi8(low, delta.low)), clip(_mm256_adds_epi8(high, delta.high))};
+  }
+};
+
+#include "kernels.inl"
+
+}  // namespace
+
+const Kernels& kernels_avx2() { return table; }
+
+}  // namespace cotm

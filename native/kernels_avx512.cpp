@@ -1,0 +1,92 @@
+// Kernels for AVX-512 (F, BW, DQ, VL): a Mask is one mask register, a block of patches one
+// vector register.
+#include <immintrin.h>
+
+#include "kernels.hpp"
+
+namespace cotm {
+namespace {
+
+constexpr const char* kIsaName = "avx512";
+
+inline __m512i hash16(__m512i spread, __m512i a, __m512i b) {
+  const __m512i x = _mm512_xor_si512(spread, a);
+  const __m512i y = _mm512_mullo_epi32(x, _mm512_add_epi32(_mm512_add_epi32(x, x), b));
+  return _mm512_xor_si512(y, _mm512_srli_epi32(y, 16));
+}
+
+uint64_t select64(Key key, uint32_t first, uint32_t last) {
+  const __m512i a = _mm512_set1_epi32(static_cast<int>(key.a));
+  const __m512i b = _mm512_set1_epi32(static_cast<int>(key.b));
+  const __m512i limit = _mm512_set1_epi32(static_cast<int>(last));
+  const __m512i golden = _mm512_set1_epi32(static_cast<int>(0x9E3779B9u));
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512i w = _mm512_mullo_epi32(
+      _mm512_add_epi32(lanes, _mm512_set1_epi32(static_cast<int>(first))), golden);
+  const __m512i next = _mm512_set1_epi32(static_cast<int>(16 * 0x9E3779B9u));
+  uint64_t bits = 0;
+  for (int group = 0; group < 4; ++group) {
+    const __m512i h = hash16(_mm512_xor_si512(w, _mm512_srli_epi32(w, 16)), a, b);
+    bits |= static_cast<uint64_t>(_mm512_cmple_epu32_mask(h, limit)) << (16 * group);
+    w = _mm512_add_epi32(w, next);
+  }
+  return bits;
+}
+
+struct Patches {
+  __m512i words;
+
+  static Patches load(const uint64_t* from) { return {_mm512_loadu_si512(from)}; }
+  void store(uint64_t* to) const { _mm512_storeu_si512(to, words); }
+  Patches operator&(const Patches& other) const { return {_mm512_and_si512(words, other.words)}; }
+  Patches without(const Patches& other) const { return {_mm512_andnot_si512(other.words, words)}; }
+  bool any() const { return _mm512_test_epi64_mask(words, words) != 0; }
+};
+
+struct Mask {
+  __mmask64 bits;
+
+  static Mask from_bits(uint64_t bits) { return {bits}; }
+  static Mask forget(const uint32_t* spread, Key key, uint32_t q) {
+    if (q == 0) return {0};
+    const __m512i a = _mm512_set1_epi32(static_cast<int>(key.a));
+    const __m512i b = _mm512_set1_epi32(static_cast<int>(key.b));
+    const __m512i last = _mm512_set1_epi16(static_cast<short>(q - 1));
+    const uint64_t low = _mm512_cmple_epu16_mask(hash16(_mm512_loadu_si512(spread), a, b), last);
+    const uint64_t high =
+        _mm512_cmple_epu16_mask(hash16(_mm512_loadu_si512(spread + 16), a, b), last);
+    return {low | high << 32};
+  }
+  Mask without(const Mask& other) const { return {bits & ~other.bits}; }
+};
+
+struct Row {
+  __m512i entries;
+
+  static Row zero() { return {_mm512_setzero_si512()}; }
+  static Row load(const int8_t* from) { return {_mm512_loadu_si512(from)}; }
+  void store(int8_t* to) const { _mm512_storeu_si512(to, entries); }
+  bool at_floor(int32_t depth) const {
+    const __m512i floor = _mm512_set1_epi8(static_cast<char>(-depth));
+    return _mm512_cmpneq_epi8_mask(entries, floor) == 0;
+  }
+  uint64_t include_bits() const { return ~static_cast<uint64_t>(_mm512_movepi8_mask(entries)); }
+  Row plus(const Mask& mask, int8_t times = 1) const {
+    return {_mm512_mask_add_epi8(entries, mask.bits, entries, _mm512_set1_epi8(times))};
+  }
+  Row minus(const Mask& mask) const { return plus(mask, -1); }
+  Row add_clipped(const Row& delta, int32_t depth) const {
+    const __m512i top = _mm512_set1_epi8(static_cast<char>(depth - 1));
+    const __m512i floor = _mm512_set1_epi8(static_cast<char>(-depth));
+    const __m512i sum = _mm512_adds_epi8(entries, delta.entries);
+    return {_mm512_max_epi8(_mm512_min_epi8(sum, top), floor)};
+  }
+};
+
+#include "kernels.inl"
+
+}  // namespace
+
+const Kernels& kernels_avx512() { return table; }
+
+}  // namespace cotm

@@ -1,0 +1,116 @@
+// Kernels in portable C++: every processor, and the twin the wide ones are compared with.
+#include "kernels.hpp"
+
+namespace cotm {
+namespace {
+
+constexpr const char* kIsaName = "baseline";
+
+uint64_t select64(Key key, uint32_t first, uint32_t last) {
+  uint64_t bits = 0;
+  for (uint32_t j = 0; j < 64; ++j) {
+    bits |= static_cast<uint64_t>(hash32(key, first + j) <= last) << j;
+  }
+  return bits;
+}
+
+struct Patches {
+  uint64_t words[kBlockWords];
+
+  static Patches load(const uint64_t* from) {
+    Patches p;
+    for (size_t w = 0; w < kBlockWords; ++w) p.words[w] = from[w];
+    return p;
+  }
+  void store(uint64_t* to) const {
+    for (size_t w = 0; w < kBlockWords; ++w) to[w] = words[w];
+  }
+  Patches operator&(const Patches& other) const {
+    Patches p;
+    for (size_t w = 0; w < kBlockWords; ++w) p.words[w] = words[w] & other.words[w];
+    return p;
+  }
+  Patches without(const Patches& other) const {
+    Patches p;
+    for (size_t w = 0; w < kBlockWords; ++w) p.words[w] = words[w] & ~other.words[w];
+    return p;
+  }
+  bool any() const {
+    uint64_t all = 0;
+    for (size_t w = 0; w < kBlockWords; ++w) all |= words[w];
+    return all != 0;
+  }
+};
+
+struct Mask {
+  int8_t flags[64];  // 0 or 1
+
+  static Mask from_bits(uint64_t bits) {
+    Mask m;
+    for (int l = 0; l < 64; ++l) m.flags[l] = static_cast<int8_t>(bits >> l & 1);
+    return m;
+  }
+  static Mask forget(const uint32_t* spread, Key key, uint32_t q) {
+    Mask m;
+    for (int k = 0; k < 32; ++k) {
+      const uint32_t word = hash32_spread(key, spread[k]);
+      m.flags[2 * k] = (word & 0xFFFF) < q;
+      m.flags[2 * k + 1] = (word >> 16) < q;
+    }
+    return m;
+  }
+  Mask without(const Mask& other) const {
+    Mask m;
+    for (int l = 0; l < 64; ++l) m.flags[l] = static_cast<int8_t>(flags[l] & ~other.flags[l]);
+    return m;
+  }
+};
+
+struct Row {
+  int8_t entries[64];
+
+  static Row zero() { return Row{}; }
+  static Row load(const int8_t* from) {
+    Row r;
+    for (int l = 0; l < 64; ++l) r.entries[l] = from[l];
+    return r;
+  }
+  void store(int8_t* to) const {
+    for (int l = 0; l < 64; ++l) to[l] = entries[l];
+  }
+  bool at_floor(int32_t depth) const {
+    bool all = true;
+    for (int l = 0; l < 64; ++l) all &= entries[l] == -depth;
+    return all;
+  }
+  uint64_t include_bits() const {
+    uint64_t bits = 0;
+    for (int l = 0; l < 64; ++l) bits |= static_cast<uint64_t>(entries[l] >= 0) << l;
+    return bits;
+  }
+  Row plus(const Mask& mask, int8_t times = 1) const {
+    Row r;
+    for (int l = 0; l < 64; ++l) {
+      r.entries[l] = static_cast<int8_t>(entries[l] + mask.flags[l] * times);
+    }
+    return r;
+  }
+  Row minus(const Mask& mask) const { return plus(mask, -1); }
+  Row add_clipped(const Row& delta, int32_t depth) const {
+    Row r;
+    for (int l = 0; l < 64; ++l) {
+      const int32_t sum = entries[l] + delta.entries[l];
+      const int32_t high = sum > depth - 1 ? depth - 1 : sum;
+      r.entries[l] = static_cast<int8_t>(high < -depth ? -depth : high);
+    }
+    return r;
+  }
+};
+
+#include "kernels.inl"
+
+}  // namespace
+
+const Kernels& kernels_baseline() { return table; }
+
+}  // namespace cotm

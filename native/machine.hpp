@@ -1,0 +1,88 @@
+// A machine's state in the layout the kernels want, and its four operations.
+// Nothing in these files knows Python.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "examples.hpp"
+
+namespace cotm {
+
+struct Config {
+  uint32_t n, m;
+  Grid grid;
+  int64_t T;
+  uint32_t q;
+  int32_t depth;  // N
+  bool boost_true_positive, e_scales_type2;
+  uint32_t max_literals;  // 0: no limit
+  int32_t max_weight;
+  bool sharing, learn_weights;
+  uint64_t seed;
+};
+
+struct TrainCounts {
+  uint64_t hits = 0;     // examples whose highest vote was for a target of 1
+  uint64_t correct = 0;  // (example, output) pairs with (vote >= 0) == target
+};
+
+// Rows of targets and scales are indexed by example, like the examples themselves.
+struct TrainTask {
+  const Examples& examples;
+  const uint8_t* targets;  // [example][m]
+  const uint64_t* scales;  // [example][2], or [1][2] for all
+  bool one_scale;
+  const int64_t* order;
+  size_t count;
+  uint64_t step;
+};
+
+// What prediction needs of a machine: the clauses that can vote, read only.
+struct CompiledModel {
+  std::vector<uint32_t> clauses;  // non-empty ones, in order
+  std::vector<IncludeList> lists;
+  std::vector<uint32_t> entries;  // what lists points into
+  Buffer<int32_t> weights;        // [clause][m]
+};
+
+class Machine {
+ public:
+  // memory: [n][2o], the features' literals first and then their negations'.
+  Machine(const Config& config, const Kernels& kernels, const int8_t* memory,
+          const int32_t* weights);
+
+  TrainCounts train(const TrainTask& task, unsigned threads);
+  void votes(const Examples& examples, unsigned threads, int64_t* out) const;        // [example][m]
+  void clause_outputs(const Examples& examples, unsigned threads, bool* out) const;  // [example][n]
+  void state(int8_t* memory, int32_t* weights) const;
+
+  const Config& config() const { return config_; }
+  const Kernels& kernels() const { return kernels_; }
+  ~Machine();
+
+ private:
+  friend class Trainer;
+
+  void store_include(uint32_t clause, const uint64_t* include);
+  const CompiledModel& compiled() const;
+
+  Config config_;
+  const Kernels& kernels_;
+  size_t words_;  // of a row of literals as bits; a memory row has 64 bytes per word
+  bool packed_;   // flat and narrow: clauses are matched by include rows, else by lists
+  Buffer<int8_t> memory_;
+  Buffer<int32_t> weights_;
+  Buffer<uint64_t> include_;               // [n][words] when packed_
+  std::vector<IncludeList> lists_;         // when not packed_
+  std::vector<Buffer<uint32_t>> entries_;  // what lists_ points into
+  Buffer<uint32_t> spread_;                // hash32's view of each feature index
+  Buffer<uint64_t> valid_;                 // which literals of a row are not padding
+  mutable std::unique_ptr<const CompiledModel> compiled_;  // until training changes the state
+};
+
+// Writes a clause's included literals to a list: those already there keep their order.
+void refresh_list(const uint64_t* include, size_t words, uint32_t filler, uint64_t* scratch,
+                  IncludeList& list, Buffer<uint32_t>& entries);
+
+}  // namespace cotm

@@ -1,0 +1,62 @@
+// Training: each thread owns a range of clauses. Only votes cross threads, so there is one
+// barrier per example, and the result does not depend on the number of threads.
+#pragma once
+
+#include "machine.hpp"
+#include "threads.hpp"
+
+namespace cotm {
+
+// Votes of each thread's clauses, for the current example and the next.
+class VoteBoard {
+ public:
+  VoteBoard(unsigned threads, size_t m)
+      : threads_(threads), m_(m), stride_((m + 7) / 8 * 8), votes_(2 * threads * stride_) {}
+  int64_t* of(unsigned thread, size_t turn) {
+    return votes_.data() + (turn % 2 * threads_ + thread) * stride_;
+  }
+  void sum(size_t turn, int64_t* total);
+
+ private:
+  unsigned threads_;
+  size_t m_, stride_;
+  Buffer<int64_t> votes_;
+};
+
+class Trainer {
+ public:
+  Trainer(Machine& machine, unsigned thread, unsigned threads);
+  void run(const TrainTask& task, VoteBoard& board, Barrier& barrier);
+  TrainCounts counts;  // of the whole task; the same in every thread
+
+ private:
+  // Stages of one step, named as in the reference backend.
+  void match();
+  void count(const uint8_t* target);
+  void select(const uint8_t* target, const uint64_t* scale, uint64_t key);
+  void give_feedback(const uint8_t* target, uint64_t key);
+  void update_clause(uint32_t local, bool fires, uint64_t key);
+  uint32_t choose_patch(uint32_t local, uint64_t key) const;
+  void move_weight(uint32_t local, uint32_t output, bool up);
+  void update_row(const Feedback& feedback, uint32_t clause, uint64_t key);
+  void limit_literals(uint32_t clause, int8_t* row, uint64_t key);
+
+  Machine& machine_;
+  const Config& config_;
+  const Kernels& kernels_;
+  unsigned thread_;
+  uint32_t first_, count_;  // the clauses of this thread
+  size_t clause_words_;     // words of a bit per own clause
+  Literals literals_;
+  std::vector<int64_t> total_;           // votes of all clauses
+  std::vector<uint64_t> fires_;          // bit per own clause
+  Buffer<uint64_t> left_;                // matching patches per own clause
+  std::vector<uint64_t> negative_;       // [m][clause_words]: weight < 0
+  std::vector<uint32_t> active_;         // outputs with a threshold above 0
+  std::vector<uint64_t> type1_, type2_;  // [active][clause_words]
+  std::vector<Key> keys_;
+  std::vector<uint64_t> include_, scratch_;
+  std::vector<int8_t> row_before_;
+};
+
+}  // namespace cotm

@@ -1,0 +1,1 @@
+"""The Coalesced Tsetlin Machine."""

@@ -1,0 +1,100 @@
+"""The native backend: hands arrays to the C++ core and takes the results."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _native
+from ..literals import Examples
+from ..spec import Spec
+from .protocol import TrainCounts
+
+
+class NativeBackend:
+    """C++ kernels for the widest instructions of this processor, or those of ``COTM_ISA``."""
+
+    name = "native"
+
+    def __init__(
+        self, spec: Spec, memory: NDArray[np.int8], weights: NDArray[np.int32], n_jobs: int = 1
+    ) -> None:
+        self.spec = spec
+        self.n_jobs = n_jobs
+        grid = spec.grid
+        self._machine = _native.Machine(
+            n=spec.n,
+            m=spec.m,
+            grid=np.array(
+                [
+                    grid.height,
+                    grid.width,
+                    grid.channels,
+                    grid.patch_height,
+                    grid.patch_width,
+                    grid.stride_rows,
+                    grid.stride_columns,
+                ],
+                dtype=np.uint32,
+            ),
+            T=spec.T,
+            q=spec.q,
+            depth=spec.N,
+            boost_true_positive=spec.boost_true_positive,
+            e_scales_type2=spec.e_scales_type2,
+            max_literals=spec.max_literals or 0,
+            max_weight=spec.max_weight,
+            sharing=spec.sharing,
+            learn_weights=spec.learn_weights,
+            seed=spec.seed,
+            memory=np.ascontiguousarray(memory, dtype=np.int8),
+            weights=np.ascontiguousarray(weights, dtype=np.int32),
+            isa=os.environ.get("COTM_ISA", ""),
+        )
+
+    @property
+    def isa(self) -> str:
+        """The instruction set in use."""
+        return str(self._machine.isa)
+
+    def prepare(self, examples: Examples) -> Any:
+        bits = examples.bits
+        if isinstance(bits, np.ndarray):
+            rows = np.ascontiguousarray(bits, dtype=np.uint8)
+            return _native.Examples.dense(rows.reshape(len(rows), examples.grid.height, -1))
+        return _native.Examples.sparse(
+            np.ascontiguousarray(bits.indptr, dtype=np.int64),
+            np.ascontiguousarray(bits.indices, dtype=np.int32),
+            bits.shape[1],
+        )
+
+    def train(
+        self,
+        data: Any,
+        targets: NDArray[np.uint8],
+        scales: NDArray[np.uint64],
+        order: NDArray[np.int64],
+        step: int,
+    ) -> TrainCounts:
+        return TrainCounts(
+            *self._machine.train(data, targets, scales, order, step, threads=self.n_jobs)
+        )
+
+    def votes(self, data: Any) -> NDArray[np.int64]:
+        votes = np.empty((len(data), self.spec.m), dtype=np.int64)
+        self._machine.votes(data, self.n_jobs, votes)
+        return votes
+
+    def clause_outputs(self, data: Any) -> NDArray[np.bool_]:
+        outputs = np.empty((len(data), self.spec.n), dtype=bool)
+        self._machine.clause_outputs(data, self.n_jobs, outputs)
+        return outputs
+
+    def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+        memory = np.empty((self.spec.n, self.spec.grid.n_literals), dtype=np.int8)
+        weights = np.empty((self.spec.n, self.spec.m), dtype=np.int32)
+        self._machine.state(memory, weights)
+        return memory, weights

@@ -1,0 +1,55 @@
+"""What a backend is: four calls at the level of an epoch."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..literals import Examples
+
+
+class TrainCounts(NamedTuple):
+    """How well the votes before each update met the targets."""
+
+    hits: int  # examples whose highest vote (the first of equals) was for a target of 1
+    correct: int  # (example, output) pairs with (vote >= 0) == target
+
+
+class Backend(Protocol):
+    """A trained or untrained machine on some device.
+
+    Every implementation gives the same bits for the same spec, state, data and steps.
+    ``memory`` int8 (n, L) and ``weights`` int32 (n, m) cross this border in the public
+    layout; what a backend keeps inside is its own business.
+    """
+
+    name: str
+
+    def prepare(self, examples: Examples) -> Any:
+        """Bring examples into the form the other calls read; done once for many epochs."""
+        ...
+
+    def train(
+        self,
+        data: Any,
+        targets: NDArray[np.uint8],  # (rows, m), 0 or 1
+        scales: NDArray[np.uint64],  # (rows, 2) or (1, 2), see spec.selection_scale
+        order: NDArray[np.int64],  # the rows to present, in this order
+        step: int,  # of the first of them
+    ) -> TrainCounts:
+        """Learn from the rows in the given order."""
+        ...
+
+    def votes(self, data: Any) -> NDArray[np.int64]:
+        """Unclipped vote sums, (rows, m); empty clauses are silent."""
+        ...
+
+    def clause_outputs(self, data: Any) -> NDArray[np.bool_]:
+        """Which clauses fire, (rows, n); empty clauses are silent."""
+        ...
+
+    def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+        """Copies of memory and weights."""
+        ...

@@ -1,0 +1,211 @@
+"""The paper's appendix in NumPy, one function per equation.
+
+Slow on purpose: this is the definition the fast backends are compared with, bit for bit.
+Shapes: ``memory`` (n, L), ``weights`` (n, m), ``literals`` (P, L), ``fires_at`` (n, P).
+``memory`` holds the paper's ``C - N - 1``, so an entry is included iff it is >= 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..literals import Examples, patch_literals
+from ..randomness import U32, U64, Purpose, hash32, literal_draws, make_key, step_key
+from ..spec import Spec
+from .protocol import TrainCounts
+
+Bool = NDArray[np.bool_]
+Int = NDArray[np.int64]
+
+
+def include(memory: NDArray[np.int8]) -> Bool:
+    """A = G(C): the include actions."""
+    return memory >= 0
+
+
+def matches(actions: Bool, literals: NDArray[np.uint8]) -> Bool:
+    """And(Imply(A, x)) for every patch, (n, P): no included literal of the patch is 0."""
+    missing = actions.astype(np.int64) @ (1 - literals).astype(np.int64).T
+    return missing == 0
+
+
+def vote_sums(weights: NDArray[np.int32], outputs: Bool) -> Int:
+    """v = W c."""
+    return outputs.astype(np.int64) @ weights.astype(np.int64)
+
+
+def selection_thresholds(
+    spec: Spec, votes: Int, target: NDArray[np.uint8], scale: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """d times e in units of 2**-32, for pairs of Type I and of Type II, each (m,)."""
+    clipped = np.clip(votes, -spec.T, spec.T)
+    distance = np.where(target == 1, spec.T - clipped, spec.T + clipped).astype(U64)
+    plain, scaled = scale
+    if spec.e_scales_type2:
+        factor_1, factor_2 = np.full(spec.m, plain), np.full(spec.m, scaled)
+    else:
+        factor_1 = factor_2 = np.where(target == 1, plain, scaled)
+    return distance * factor_1 // U64(2 * spec.T), distance * factor_2 // U64(2 * spec.T)
+
+
+def select(
+    spec: Spec,
+    weights: NDArray[np.int32],
+    target: NDArray[np.uint8],
+    thresholds: tuple[NDArray[np.uint64], NDArray[np.uint64]],
+    key: np.uint64,
+) -> tuple[Bool, Bool]:
+    """R^I and R^II, each (n, m): the pairs that get Type I and Type II feedback."""
+    output_keys = make_key(key, Purpose.SELECT, np.arange(spec.m))
+    pi = hash32(output_keys, np.arange(spec.n, dtype=U32)[:, None]).astype(U64)
+    agrees = (weights >= 0) == (target == 1)
+    selected_1 = agrees & (pi < thresholds[0])
+    selected_2 = ~agrees & (pi < thresholds[1])
+    if not spec.sharing:
+        owned = spec.owners()[:, None] == np.arange(spec.m)
+        selected_1, selected_2 = selected_1 & owned, selected_2 & owned
+    return selected_1, selected_2
+
+
+def choose_patches(fires_at: Bool, key: np.uint64) -> Int:
+    """For each clause one of the K patches it matches, drawn uniformly; 0 where none."""
+    n = fires_at.shape[0]
+    draw = hash32(make_key(key, Purpose.PATCH), np.arange(n, dtype=U32)).astype(U64)
+    rank = (draw * fires_at.sum(axis=1).astype(U64) >> U64(32)).astype(np.int64)
+    return np.argmax(np.cumsum(fires_at, axis=1) > rank[:, None], axis=1)
+
+
+def feedback(
+    spec: Spec,
+    outputs: Bool,
+    literals: NDArray[np.uint8],
+    selected_1: Bool,
+    selected_2: Bool,
+    actions: Bool,
+    key: np.uint64,
+) -> NDArray[np.int32]:
+    """Sum over outputs of Q^II F^II + Q^I F^Ia - Q^I F^Ib, (n, L).
+
+    ``literals`` (n, L) are those of each clause's chosen patch.
+    """
+    c = outputs[:, None]
+    x = literals == 1
+    delta = np.zeros(literals.shape, dtype=np.int32)
+    for i in range(spec.m):
+        type_1, type_2 = selected_1[:, i, None], selected_2[:, i, None]
+        draw_keys = make_key(key, Purpose.DRAW, i, np.arange(spec.n))
+        forget = literal_draws(draw_keys, spec.grid.n_features) < spec.q
+        f_1a = c & x if spec.boost_true_positive else c & x & ~forget
+        f_1b = forget & (~x | ~c)
+        f_2 = c & ~x & ~actions
+        delta += (type_2 & f_2).astype(np.int32)
+        delta += (type_1 & f_1a).astype(np.int32)
+        delta -= (type_1 & f_1b).astype(np.int32)
+    return delta
+
+
+def update_memory(
+    spec: Spec, memory: NDArray[np.int8], delta: NDArray[np.int32], key: np.uint64
+) -> NDArray[np.int8]:
+    """C + delta, clipped once; a full clause takes no more literals than it may have."""
+    updated = np.clip(memory.astype(np.int32) + delta, -spec.N, spec.N - 1).astype(np.int8)
+    if spec.max_literals is None:
+        return updated
+    surplus = include(updated).sum(axis=1) - spec.max_literals
+    for j in np.flatnonzero(surplus > 0):
+        new = np.flatnonzero(include(updated[j]) & ~include(memory[j]))
+        rank = np.argsort(hash32(make_key(key, Purpose.LIMIT, 0, j), new), kind="stable")
+        updated[j, new[rank[max(0, len(new) - surplus[j]) :]]] = -1
+    return updated
+
+
+def update_weights(
+    spec: Spec,
+    weights: NDArray[np.int32],
+    outputs: Bool,
+    selected: Bool,
+    target: NDArray[np.uint8],
+) -> NDArray[np.int32]:
+    """W + (R^I + R^II) (c y - c (1 - y)), within the allowed magnitudes."""
+    if not spec.learn_weights:
+        return weights
+    moves = outputs[:, None] & selected
+    updated = weights.astype(np.int64) + moves * np.where(target == 1, 1, -1)
+    if not spec.sharing:  # a clause keeps its side: magnitudes never fall below 1
+        updated = np.where(weights > 0, np.maximum(updated, 1), updated)
+        updated = np.where(weights < 0, np.minimum(updated, -1), updated)
+    return np.clip(updated, -spec.max_weight, spec.max_weight).astype(np.int32)
+
+
+class ReferenceBackend:
+    """The protocol of :mod:`cotm.backends` over the equations above."""
+
+    name = "reference"
+
+    def __init__(
+        self, spec: Spec, memory: NDArray[np.int8], weights: NDArray[np.int32], n_jobs: int = 1
+    ) -> None:
+        self.spec = spec
+        self._memory = memory.copy()
+        self._weights = weights.copy()
+
+    def prepare(self, examples: Examples) -> Examples:
+        return examples
+
+    def train(
+        self,
+        data: Examples,
+        targets: NDArray[np.uint8],
+        scales: NDArray[np.uint64],
+        order: NDArray[np.int64],
+        step: int,
+    ) -> TrainCounts:
+        hits = correct = 0
+        for offset, index in enumerate(order):
+            scale = scales[index if len(scales) > 1 else 0]
+            votes = self._step(patch_literals(data, index), targets[index], scale, step + offset)
+            hits += int(targets[index, np.argmax(votes)])
+            correct += int(((votes >= 0) == (targets[index] == 1)).sum())
+        return TrainCounts(hits, correct)
+
+    def _step(
+        self,
+        literals: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        scale: NDArray[np.uint64],
+        step: int,
+    ) -> Int:
+        spec, memory, weights = self.spec, self._memory, self._weights
+        key = step_key(spec.seed, step)
+        actions = include(memory)
+        fires_at = matches(actions, literals)  # an empty clause fires in training
+        outputs = fires_at.any(axis=1)
+        votes = vote_sums(weights, outputs)
+        thresholds = selection_thresholds(spec, votes, target, scale)
+        selected_1, selected_2 = select(spec, weights, target, thresholds, key)
+        chosen = literals[choose_patches(fires_at, key)]
+        delta = feedback(spec, outputs, chosen, selected_1, selected_2, actions, key)
+        self._memory = update_memory(spec, memory, delta, key)
+        self._weights = update_weights(spec, weights, outputs, selected_1 | selected_2, target)
+        return votes
+
+    def votes(self, data: Examples) -> Int:
+        votes = np.empty((len(data), self.spec.m), dtype=np.int64)
+        for index in range(len(data)):
+            votes[index] = vote_sums(self._weights, self._outputs(data, index))
+        return votes
+
+    def clause_outputs(self, data: Examples) -> Bool:
+        outputs = np.empty((len(data), self.spec.n), dtype=bool)
+        for index in range(len(data)):
+            outputs[index] = self._outputs(data, index)
+        return outputs
+
+    def _outputs(self, data: Examples, index: int) -> Bool:
+        actions = include(self._memory)
+        fires = matches(actions, patch_literals(data, index)).any(axis=1)
+        return fires & actions.any(axis=1)  # an empty clause is silent in prediction
+
+    def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+        return self._memory.copy(), self._weights.copy()

@@ -1,0 +1,107 @@
+"""Keyed randomness: a pure function of (seed, step, purpose, output, clause, index).
+
+Nothing here is a stream, so the order in which clauses, threads or devices ask does not
+matter, and every backend gets the same numbers. ``native/randomness.hpp`` is the same
+arithmetic in C++; ``tests/hash_vectors.json`` pins both. The functions are frozen with
+model-file format 1: a loaded model must train on identically. Why these functions and not
+others is told, with measurements, in ``docs/algorithm.md``.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+U32 = np.uint32
+U64 = np.uint64
+
+_GOLDEN64 = U64(0x9E3779B97F4A7C15)
+_GOLDEN32 = U32(0x9E3779B9)
+
+
+class Purpose(IntEnum):
+    """What a random number is for; numbers of different purposes are unrelated."""
+
+    SELECT = 0  # which (clause, output) pairs get feedback
+    DRAW = 1  # which literals are forgotten
+    PATCH = 2  # which of the matching patches a clause learns from
+    LIMIT = 3  # which literals stay out of a clause that is full
+    ORDER = 4  # the order of examples in a pass
+    START = 5  # the first weights
+    SPLIT = 6  # which examples are held out for early stopping
+
+
+def mix64(z: ArrayLike) -> NDArray[np.uint64]:
+    """Scramble 64 bits (splitmix64).
+
+    >>> hex(int(mix64(0)))
+    '0xe220a8397b1dcdaf'
+    """
+    with np.errstate(over="ignore"):
+        x = np.asarray(z, dtype=U64) + _GOLDEN64
+        x = (x ^ (x >> U64(30))) * U64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> U64(27))) * U64(0x94D049BB133111EB)
+        return np.asarray(x ^ (x >> U64(31)))
+
+
+def step_key(seed: int, step: int) -> np.uint64:
+    """The key all random numbers of one step come from."""
+    with np.errstate(over="ignore"):
+        return U64(mix64(U64(seed) + mix64(U64(step))))
+
+
+def make_key(
+    key: np.uint64, purpose: Purpose, output: ArrayLike = 0, clause: ArrayLike = 0
+) -> NDArray[np.uint64]:
+    """The 64-bit key of one (step, purpose, output, clause)."""
+    lane = (
+        (U64(purpose) << U64(56))
+        | (np.asarray(output, dtype=U64) << U64(32))
+        | np.asarray(clause, dtype=U64)
+    )
+    with np.errstate(over="ignore"):
+        return mix64(key + lane * _GOLDEN64)
+
+
+def hash32(key: ArrayLike, index: ArrayLike) -> NDArray[np.uint32]:
+    """32 random bits for each index under a key; the two broadcast against each other.
+
+    One multiplication by a keyed quadratic, ``x (2x + b)`` with ``b`` odd, which is a
+    bijection of 32-bit words and, unlike a product with a constant, not linear.
+    """
+    key = np.asarray(key, dtype=U64)
+    a = (key & U64(0xFFFFFFFF)).astype(U32)
+    b = (key >> U64(32)).astype(U32) | U32(1)
+    with np.errstate(over="ignore"):
+        w = np.asarray(index, dtype=U32) * _GOLDEN32
+        x = (w ^ (w >> U32(16))) ^ a
+        x = x * (x + x + b)
+        return np.asarray(x ^ (x >> U32(16)))
+
+
+def literal_draws(key: ArrayLike, n_features: int) -> NDArray[np.uint32]:
+    """16 random bits per literal, the features' first and then their negations'.
+
+    A feature spends one hash: its low half goes to the feature, the high half to the
+    negation. ``key`` of shape (...,) gives draws of shape (..., 2 * n_features).
+    """
+    words = hash32(np.asarray(key, dtype=U64)[..., None], np.arange(n_features, dtype=U32))
+    return np.concatenate([words & U32(0xFFFF), words >> U32(16)], axis=-1)
+
+
+def pass_order(seed: int, step: int, n_examples: int) -> NDArray[np.int64]:
+    """The order in which a shuffled pass that starts at ``step`` presents the examples."""
+    return _shuffled(make_key(step_key(seed, step), Purpose.ORDER), n_examples)
+
+
+def split_order(seed: int, n_examples: int) -> NDArray[np.int64]:
+    """The shuffle whose first rows are held out for early stopping."""
+    return _shuffled(make_key(step_key(seed, 0), Purpose.SPLIT), n_examples)
+
+
+def _shuffled(key: NDArray[np.uint64], n_examples: int) -> NDArray[np.int64]:
+    with np.errstate(over="ignore"):
+        keys = mix64(key + np.arange(n_examples, dtype=U64) * _GOLDEN64)
+    return np.argsort(keys, kind="stable")

@@ -1,0 +1,54 @@
+"""A machine's definition in integers: what every backend is given, and all it is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .literals import PatchGrid
+
+#: The largest weight magnitude; weights are int32 everywhere.
+WEIGHT_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Symbols as in the paper; see ``docs/algorithm.md``."""
+
+    n: int  # clauses
+    m: int  # outputs
+    grid: PatchGrid  # o = grid.n_features, L = 2 o, P = grid.n_patches
+    T: int  # voting margin
+    q: int  # 1/s in 65536ths: a literal is forgotten iff its 16-bit draw < q
+    N: int  # memory depth: entries lie in [-N, N - 1], included iff >= 0
+    boost_true_positive: bool = True
+    e_scales_type2: bool = False  # else e scales every pair of an output with y = 0
+    max_literals: int | None = None
+    max_weight: int = WEIGHT_LIMIT
+    sharing: bool = True  # off: clause j votes for output j * m // n only
+    learn_weights: bool = True  # off: the plain Tsetlin machine
+    seed: int = 0
+
+    def owners(self) -> NDArray[np.int64]:
+        """The output that owns each clause when sharing is off."""
+        return np.arange(self.n, dtype=np.int64) * self.m // self.n
+
+
+def forget_threshold(s: float) -> int:
+    """``q`` for specificity ``s``: 1/s rounded once to 16 bits.
+
+    >>> forget_threshold(10.0), forget_threshold(1.0)
+    (6554, 65536)
+    """
+    return round(65536 / s)
+
+
+def selection_scale(e: float, weight: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """``K``: the factor e times the example's weight in units of 2**-32, at most 1.
+
+    Column 0 is for pairs that ``e`` does not scale, column 1 for those it does.
+    """
+    factors = np.asarray(weight, dtype=np.float64)[:, None] * np.array([1.0, e])
+    return np.minimum(np.rint(factors * 2.0**32), 2.0**32).astype(np.uint64)

@@ -1,0 +1,109 @@
+"""Random machines, data and parameters on which every backend must agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from cotm.literals import Examples, PatchGrid
+from cotm.spec import WEIGHT_LIMIT, Spec, selection_scale
+
+
+@dataclass
+class Configuration:
+    spec: Spec
+    examples: Examples
+    targets: NDArray[np.uint8]
+    scales: NDArray[np.uint64]
+    order: NDArray[np.int64]
+    step: int
+    memory: NDArray[np.int8]
+    weights: NDArray[np.int32]
+
+
+def random_grid(rng: np.random.Generator) -> PatchGrid:
+    kind = rng.integers(4)
+    if kind == 0:
+        return PatchGrid.flat(int(rng.integers(1, 300)))
+    if kind == 1:  # 1-D, past one block of 512 patches now and then
+        width = int(rng.integers(2, 40)) if rng.random() < 0.8 else int(rng.integers(500, 1300))
+        patch = int(rng.integers(1, min(width, 12) + 1))
+        stride = int(rng.integers(1, 4))
+        return PatchGrid(1, width, int(rng.integers(1, 4)), 1, patch, 1, stride)
+    height, width = (int(v) for v in rng.integers(1, 31, 2))
+    if height == width == 1:
+        width = 2
+    patch_height = int(rng.integers(1, min(height, 10) + 1))
+    patch_width = int(rng.integers(1, min(width, 10) + 1))
+    strides = (int(v) for v in rng.integers(1, 4, 2))
+    channels = int(rng.choice([1, 1, 2, 3, 5]))
+    return PatchGrid(height, width, channels, patch_height, patch_width, *strides)
+
+
+def random_configuration(seed: int, *, rows: int = 12) -> Configuration:
+    rng = np.random.default_rng(seed)
+    grid = random_grid(rng)
+    n = int(rng.integers(1, 150))
+    m = int(rng.integers(1, 21)) if rng.random() < 0.95 else int(rng.integers(128, 300))
+    if m > 100:
+        n = min(n, 20)
+    sharing = rng.random() < 0.7
+    spec = Spec(
+        n=n,
+        m=m,
+        grid=grid,
+        T=int(rng.choice([1, 2, n, 10 * n, 2**30])),
+        q=int(rng.choice([0, 1, 655, 6554, 16804, 32768, 65535, 65536])),
+        N=int(rng.choice([1, 2, 3, 8, 100, 127, 128])),
+        boost_true_positive=bool(rng.random() < 0.6),
+        e_scales_type2=bool(rng.random() < 0.4),
+        max_literals=int(rng.integers(1, 12)) if rng.random() < 0.3 else None,
+        max_weight=int(rng.integers(1, 5)) if rng.random() < 0.3 else WEIGHT_LIMIT,
+        sharing=bool(sharing),
+        learn_weights=bool(sharing or rng.random() < 0.5),
+        seed=int(rng.integers(0, 2**64, dtype=np.uint64)),
+    )
+    density = rng.choice([0.05, 0.5, 0.95])
+    bits = (rng.random((rows, *grid.image_shape)) < density).astype(np.uint8)
+    examples = Examples(bits, grid)
+    if grid.is_flat and rng.random() < 0.4:
+        matrix = scipy.sparse.csr_array(bits.reshape(rows, -1))
+        examples = Examples(matrix, grid)
+    targets = (rng.random((rows, m)) < rng.random()).astype(np.uint8)
+    weight = rng.choice([0.0, 0.3, 1.0, 7.0], rows) if rng.random() < 0.4 else np.ones(1)
+    return Configuration(
+        spec=spec,
+        examples=examples,
+        targets=targets,
+        scales=selection_scale(float(rng.choice([1.0, 0.11, 0.0])), weight),
+        order=rng.integers(0, rows, int(rng.integers(0, 3 * rows))),
+        step=int(rng.integers(0, 2**40)),
+        memory=random_memory(rng, spec),
+        weights=random_weights(rng, spec),
+    )
+
+
+def random_memory(rng: np.random.Generator, spec: Spec) -> NDArray[np.int8]:
+    """The start, or a state with few included literals, as training makes them."""
+    shape = (spec.n, spec.grid.n_literals)
+    if rng.random() < 0.3:
+        return np.full(shape, -1, dtype=np.int8)
+    memory = rng.integers(-spec.N, 0, shape)
+    included = rng.random(shape) < rng.choice([1.0, 3.0, 20.0]) / shape[1]
+    memory = np.where(included, rng.integers(0, spec.N, shape), memory)
+    if spec.max_literals is not None:
+        for row in memory:
+            row[np.flatnonzero(row >= 0)[spec.max_literals :]] = -1
+    return memory.astype(np.int8)
+
+
+def random_weights(rng: np.random.Generator, spec: Spec) -> NDArray[np.int32]:
+    limit = min(spec.max_weight, int(rng.choice([1, 5, 1000, WEIGHT_LIMIT])))
+    weights = rng.integers(-limit, limit, (spec.n, spec.m), endpoint=True)
+    if not spec.sharing:
+        weights = np.where(weights == 0, 1, weights)
+        weights[spec.owners()[:, None] != np.arange(spec.m)] = 0
+    return weights.astype(np.int32)
