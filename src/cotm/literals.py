@@ -110,3 +110,90 @@ def patch_literals(examples: Examples, index: int) -> NDArray[np.uint8]:
         image = image.reshape(examples.grid.image_shape)
     features = patch_features(image, examples.grid)
     return np.concatenate([features, 1 - features], axis=1)
+
+
+def image_grid(
+    shape: tuple[int, ...], patch_shape: tuple[int, ...], stride: tuple[int, ...]
+) -> PatchGrid:
+    """The grid for examples of a shape (without N): (H, W[, C]), or (length[, C]) in 1-D."""
+    dimensions = len(patch_shape)
+    if len(shape) not in (dimensions, dimensions + 1):
+        expected = (
+            "(N, H, W) or (N, H, W, C)" if dimensions == 2 else "(N, length) or (N, length, C)"
+        )
+        raise ValueError(
+            f"X has {len(shape) + 1} dimensions; with patch_shape={patch_shape} "
+            f"it must be {expected}"
+        )
+    size = shape[:dimensions]
+    channels = shape[dimensions] if len(shape) > dimensions else 1
+    if any(p > s for p, s in zip(patch_shape, size, strict=True)):
+        raise ValueError(
+            f"patch_shape={patch_shape} is larger than the image, which is {size}; "
+            "use a patch that fits into it"
+        )
+    if min(shape, default=0) < 1:
+        raise ValueError(f"X has images of shape {shape}, which hold no pixels")
+    stride = stride * dimensions if len(stride) == 1 else stride
+    if len(stride) != dimensions:
+        raise ValueError(f"stride={stride} must be one number or {dimensions}, one per dimension")
+    if dimensions == 1:
+        size, patch_shape, stride = (1, *size), (1, *patch_shape), (1, *stride)
+    (height, width), (patch_height, patch_width) = size, patch_shape
+    return PatchGrid(height, width, channels, patch_height, patch_width, *stride)
+
+
+def as_examples(X: Any, grid: PatchGrid) -> Examples:
+    """Check that X holds bits of the grid's shape, and bring it to the backends' form.
+
+    The error for anything else names the value, and changes nothing.
+    """
+    if scipy.sparse.issparse(X):
+        return _sparse_examples(X, grid)
+    bits = np.asarray(X)
+    if bits.dtype != np.bool_ and bits.dtype != np.uint8:
+        if bits.dtype.kind not in "biuf":
+            raise ValueError(f"X has values of type {bits.dtype}; bits must be 0 or 1")
+        _require_bits(bits)
+        bits = bits.astype(np.uint8)
+    elif bits.dtype == np.uint8 and bits.size and bits.max() > 1:
+        _require_bits(bits)
+    bits = bits.view(np.uint8)
+    if bits.size != bits.shape[0] * int(np.prod(grid.image_shape)):
+        raise ValueError(
+            f"X has examples of shape {bits.shape[1:]}, but the machine was trained on "
+            f"{_shape_text(grid)}"
+        )
+    return Examples(bits.reshape(len(bits), *grid.image_shape), grid)
+
+
+def _sparse_examples(X: Any, grid: PatchGrid) -> Examples:
+    if not grid.is_flat:
+        raise ValueError("X is sparse, but patches need dense images; pass X.toarray() reshaped")
+    matrix = scipy.sparse.csr_array(X)
+    if matrix.shape[1] != grid.n_features:
+        raise ValueError(
+            f"X has {matrix.shape[1]} columns, but the machine was trained on {grid.n_features}"
+        )
+    if not matrix.has_canonical_format or (matrix.data == 0).any():
+        matrix = matrix.copy()  # the caller's matrix stays as it is
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    _require_bits(matrix.data)
+    return Examples(matrix, grid)
+
+
+def _require_bits(values: NDArray[Any]) -> None:
+    wrong = ~((values == 0) | (values == 1))
+    if wrong.any():
+        value = values[tuple(np.argwhere(wrong)[0])]
+        raise ValueError(
+            f"X holds the value {value}, but bits must be 0 or 1; turn numbers and categories "
+            "into bits first, for example with booleanize='auto' or cotm.Booleanizer"
+        )
+
+
+def _shape_text(grid: PatchGrid) -> str:
+    if grid.is_flat:
+        return f"{grid.n_features} bits"
+    return f"images of {grid.height} x {grid.width} x {grid.channels}"

@@ -51,4 +51,4 @@ def selection_scale(e: float, weight: NDArray[np.float64]) -> NDArray[np.uint64]
     Column 0 is for pairs that ``e`` does not scale, column 1 for those it does.
     """
     factors = np.asarray(weight, dtype=np.float64)[:, None] * np.array([1.0, e])
-    return np.minimum(np.rint(factors * 2.0**32), 2.0**32).astype(np.uint64)
+    return np.asarray(np.minimum(np.rint(factors * 2.0**32), 2.0**32), dtype=np.uint64)

@@ -180,7 +180,7 @@ class ReferenceBackend:
         key = step_key(spec.seed, step)
         actions = include(memory)
         fires_at = matches(actions, literals)  # an empty clause fires in training
-        outputs = fires_at.any(axis=1)
+        outputs = np.any(fires_at, axis=1)
         votes = vote_sums(weights, outputs)
         thresholds = selection_thresholds(spec, votes, target, scale)
         selected_1, selected_2 = select(spec, weights, target, thresholds, key)
@@ -204,8 +204,8 @@ class ReferenceBackend:
 
     def _outputs(self, data: Examples, index: int) -> Bool:
         actions = include(self._memory)
-        fires = matches(actions, patch_literals(data, index)).any(axis=1)
-        return fires & actions.any(axis=1)  # an empty clause is silent in prediction
+        fires = np.any(matches(actions, patch_literals(data, index)), axis=1)
+        return fires & np.any(actions, axis=1)  # an empty clause is silent in prediction
 
     def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
         return self._memory.copy(), self._weights.copy()

@@ -1,0 +1,76 @@
+# `make demo` and `make test` work from a fresh clone with Python, make and a C++ compiler.
+PYTHON ?= python3
+VENV := .venv
+PIP := $(VENV)/bin/pip --disable-pip-version-check
+SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -type f -not -name '*.pyc')
+
+.PHONY: help demo test test-fast lint format bench sanitize clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo      train a model on data that needs no download, and show its rules"
+	@echo "make test      lint, types, doctests and all tests"
+	@echo "make lint      ruff, clang-format, mypy"
+	@echo "make format    rewrite the sources as lint wants them"
+	@echo "make bench     the benchmarks this machine can run in a few minutes"
+	@echo "make sanitize  the native tests under the address and undefined-behaviour sanitizers"
+	@echo "make clean     remove everything that was built"
+
+# Says what is missing before anything fails in an obscure way.
+.PHONY: tools
+tools:
+	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) is missing: install Python 3.10 or newer, or call make PYTHON=/path/to/python"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "error: $$($(PYTHON) --version) is too old: cotm needs Python 3.10 or newer; call make PYTHON=/path/to/python"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "error: $(PYTHON) cannot make virtual environments: install its venv module (python3-venv on Debian)"; exit 1; }
+	@command -v $${CXX:-g++} >/dev/null || command -v c++ >/dev/null || { echo "error: no C++ compiler found: install g++ 11 or newer (build-essential on Debian)"; exit 1; }
+
+$(VENV)/bin/python: | tools
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade pip
+
+$(VENV)/.deps: pyproject.toml | $(VENV)/bin/python
+	@echo "installing what the build and the tests need ..."
+	$(PIP) install --quiet scikit-build-core nanobind ninja cmake
+	$(VENV)/bin/python -c "import tomllib, sys; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; e = p['optional-dependencies']; print(*p['dependencies'], *e['test'], *e['lint'], sep='\n')" > $(VENV)/requirements.txt 2>/dev/null \
+	  || $(VENV)/bin/python -c "from pip._vendor import tomli; p = tomli.load(open('pyproject.toml', 'rb'))['project']; e = p['optional-dependencies']; print(*p['dependencies'], *e['test'], *e['lint'], sep='\n')" > $(VENV)/requirements.txt
+	$(PIP) install --quiet -r $(VENV)/requirements.txt
+	@touch $@
+
+# The build folder is kept, so a rebuild compiles only what changed.
+$(VENV)/.installed: $(SOURCES) $(VENV)/.deps
+	@echo "building and installing cotm ..."
+	$(PIP) install --quiet --no-build-isolation --no-deps --force-reinstall .
+	@touch $@
+
+demo: $(VENV)/.installed
+	$(VENV)/bin/cotm demo
+
+test: lint
+	$(VENV)/bin/pytest -n 2 tests --doctest-modules $$($(VENV)/bin/python -c "import cotm; print(cotm.__path__[0])")
+
+lint: $(VENV)/.installed
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/clang-format --dry-run --Werror native/*
+	$(VENV)/bin/mypy
+
+format: $(VENV)/.deps
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/clang-format -i native/*
+
+bench: $(VENV)/.installed
+	$(VENV)/bin/python benchmarks/defaults.py
+	$(VENV)/bin/python benchmarks/draws.py
+
+# The whole extension is built with the sanitizers into a folder of its own, and the tests of
+# the native backend run on it.
+sanitize: $(VENV)/.deps
+	$(PIP) install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize/site \
+	  -Cbuild-dir=build/sanitize/build -Ccmake.define.COTM_SANITIZE=ON -Ccmake.build-type=Debug .
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize/site COTM_EXPECT_PATH=build/sanitize/site \
+	  $(VENV)/bin/python -m pytest -p no:cacheprovider tests/test_backends.py tests/test_randomness.py
+
+clean:
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

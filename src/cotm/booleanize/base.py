@@ -1,0 +1,261 @@
+"""What the booleanizers for tables share: each column has a code that turns it into bits."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .checks import VERSION, expect, expect_keys, expect_type
+from .codes import ColumnCode, pack_codes, unpack_codes
+from .features import BitFeature
+from .tables import Column, Table, default_names, read_table
+from .thresholds import check_n_bits, compare_sparse
+
+
+class TableBooleanizer(TransformerMixin, BaseEstimator):
+    """Base of the booleanizers for tables; a subclass says how codes are learned."""
+
+    # The kinds of column that a fitted transformer of this class can have.
+    _kinds: tuple[str, ...]
+
+    codes_: list[ColumnCode]
+    sparse_: bool
+    missing_: np.ndarray
+    n_features_in_: int
+    n_bits_out_: int
+    feature_names_in_: np.ndarray
+
+    def _learn(self, table: Table) -> list[ColumnCode]:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn how each column becomes bits.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, array-like or sparse matrix of shape (n_samples, n_features)
+            Training data.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        table = read_table(X)
+        if table.shape[0] == 0 or table.shape[1] == 0:
+            what = "sample" if table.shape[0] == 0 else "feature"
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={table.shape}) "
+                "while a minimum of 1 is required."
+            )
+        self._adopt(self._learn(table), table.names, sparse=table.matrix is not None)
+        return self
+
+    def _adopt(self, codes: list[ColumnCode], names: list[str] | None, *, sparse: bool) -> None:
+        self.codes_ = codes
+        self.sparse_ = sparse
+        self.missing_ = np.array([code.missing for code in codes])
+        self.n_features_in_ = len(codes)
+        self.n_bits_out_ = sum(code.n_bits for code in codes)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def transform(self, X: Any) -> Any:
+        """Turn columns into bits.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, array-like or sparse matrix of shape (n_samples, n_features)
+            Data with the columns of the training data.
+
+        Returns
+        -------
+        ndarray or CSR matrix of uint8 of shape (n_samples, n_bits_out_)
+            CSR for sparse ``X``, dense otherwise.
+        """
+        check_is_fitted(self)
+        table = read_table(X)
+        self._check_columns(table)
+        if table.matrix is not None:
+            if not self.sparse_:
+                raise ValueError(
+                    f"X is sparse, but {type(self).__name__} was fitted on dense data, whose "
+                    "bits may be 1 for zeros. Pass X.toarray(), or fit on sparse data."
+                )
+            return self._encode_sparse(table.matrix)
+        columns = [
+            dataclasses.replace(column, name=name)
+            for column, name in zip(table.columns, self._names(), strict=True)
+        ]
+        if self.sparse_:
+            dense = np.column_stack(
+                [code.numbers(column) for code, column in zip(self.codes_, columns, strict=True)]
+            )
+            return self._encode_sparse(scipy.sparse.csr_matrix(dense)).toarray()
+        bits = np.zeros((table.shape[0], self.n_bits_out_), dtype=np.uint8)
+        end = 0
+        for code, column in zip(self.codes_, columns, strict=True):
+            begin, end = end, end + code.n_bits
+            code.encode(column, bits[:, begin:end])
+        return bits
+
+    def _encode_sparse(self, matrix: Any) -> Any:
+        is_bit = np.array([code.kind == "bit" for code in self.codes_])
+        odd = np.flatnonzero(is_bit[matrix.indices] & (matrix.data != 1) & ~np.isnan(matrix.data))
+        if len(odd):
+            column, value = matrix.indices[odd[0]], matrix.data[odd[:1]]
+            # Raises the message that a dense column with this value would get.
+            self.codes_[column].numbers(Column(self._names()[column], value))
+        indices, indptr, width = compare_sparse(
+            matrix, [code.thresholds for code in self.codes_], self.missing_
+        )
+        ones = np.ones(len(indices), dtype=np.uint8)
+        return type(matrix)((ones, indices, indptr), shape=(matrix.shape[0], width))
+
+    def _check_columns(self, table: Table) -> None:
+        """Check names and number of columns, in the words of scikit-learn."""
+        title = type(self).__name__
+        fitted = [*self.feature_names_in_] if hasattr(self, "feature_names_in_") else None
+        if fitted is not None and table.names is None:
+            warnings.warn(
+                f"X does not have valid feature names, but {title} was fitted with feature names",
+                UserWarning,
+                stacklevel=3,
+            )
+        elif fitted is None and table.names is not None:
+            warnings.warn(
+                f"X has feature names, but {title} was fitted without feature names",
+                UserWarning,
+                stacklevel=3,
+            )
+        elif table.names != fitted:
+            raise ValueError(_names_message(table.names or [], fitted or []))
+        if table.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {table.shape[1]} features, but {title} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+
+    def _names(self) -> list[str]:
+        if hasattr(self, "feature_names_in_"):
+            return [*self.feature_names_in_]
+        return default_names(self.n_features_in_)
+
+    def _describe(self, names: list[str]) -> list[BitFeature]:
+        return [
+            feature
+            for code, name in zip(self.codes_, names, strict=True)
+            for feature in code.features(name, from_zero=self.sparse_)
+        ]
+
+    def describe(self) -> list[BitFeature]:
+        """What each output bit means, in order.
+
+        Returns
+        -------
+        list of BitFeature
+        """
+        check_is_fitted(self)
+        return self._describe(self._names())
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Name of each output bit.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the input columns; must be those of the training data, where it had any.
+
+        Returns
+        -------
+        ndarray of str objects
+        """
+        check_is_fitted(self)
+        names = self._names() if input_features is None else [*input_features]
+        if len(names) != self.n_features_in_:
+            raise ValueError(
+                "input_features should have length equal to number of features "
+                f"({self.n_features_in_}), got {len(names)}"
+            )
+        if hasattr(self, "feature_names_in_") and names != self._names():
+            raise ValueError("input_features is not equal to feature_names_in_")
+        return np.array([str(feature) for feature in self._describe(names)], dtype=object)
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The fitted transformer as a JSON-serialisable dict and named numeric arrays.
+
+        Returns
+        -------
+        meta : dict
+        arrays : dict of str to ndarray
+        """
+        check_is_fitted(self)
+        meta = {
+            "class": type(self).__name__,
+            "version": VERSION,
+            "params": {name: int(value) for name, value in self.get_params().items()},
+            "names": self._names() if hasattr(self, "feature_names_in_") else None,
+            "sparse": self.sparse_,
+            "categories": [[*c.categories] for c in self.codes_ if c.kind == "category"],
+        }
+        return meta, pack_codes(self.codes_)
+
+    @classmethod
+    def _from_state(cls, meta: dict[str, Any], arrays: dict[str, Any]) -> Any:
+        """The transformer that ``to_state`` described; the input may be hostile."""
+        keys = ("class", "version", "params", "names", "sparse", "categories")
+        expect_keys(meta, keys, "meta")
+        expect_keys(meta["params"], cls().get_params(), "params")
+        for name, value in meta["params"].items():
+            expect_type(value, int, name)
+        transformer = cls(**meta["params"])
+        limit = check_n_bits(meta["params"].get("n_bits", 1))
+        sparse = expect_type(meta["sparse"], bool, "sparse")
+        codes = unpack_codes(meta["categories"], arrays, limit)
+        # Sparse data are numbers.
+        allowed = {"number", "bit"}.intersection(cls._kinds) if sparse else {*cls._kinds}
+        odd = sorted({code.kind for code in codes} - allowed)
+        expect(not odd, f"{cls.__name__} with sparse={sparse} has no columns of kind {odd}")
+        names = meta["names"]
+        if names is not None:
+            expect_type(names, list, "names")
+            expect(len(names) == len(codes), f"names must be {len(codes)}, got {len(names)}")
+            for name in names:
+                expect_type(name, str, "a column's name")
+        transformer._adopt(codes, names, sparse=sparse)
+        return transformer
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = "number" in self._kinds
+        tags.input_tags.string = "category" in self._kinds
+        tags.input_tags.categorical = "category" in self._kinds
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def _names_message(names: list[str], fitted: list[str]) -> str:
+    unexpected = sorted({*names} - {*fitted})
+    missing = sorted({*fitted} - {*names})
+    message = "The feature names should match those that were passed during fit.\n"
+    if unexpected:
+        message += "Feature names unseen at fit time:\n" + _bullets(unexpected)
+    if missing:
+        message += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
+    if not unexpected and not missing:
+        message += "Feature names must be in the same order as they were in fit.\n"
+    return message
+
+
+def _bullets(names: list[str]) -> str:
+    """At most five names, one to a line."""
+    return "".join(f"- {name}\n" for name in names[:5]) + ("- ...\n" if len(names) > 5 else "")

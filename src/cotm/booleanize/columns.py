@@ -1,0 +1,212 @@
+"""Booleanizers for tables: thermometers for numbers, categories, and the automatic choice."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from .base import TableBooleanizer
+from .codes import (
+    ColumnCode,
+    bit_code,
+    category_code,
+    number_codes,
+    require_numbers,
+    sparse_codes,
+)
+from .tables import Column, Table
+from .thresholds import check_n_bits
+
+
+class Thermometer(TableBooleanizer):
+    """Numbers as bits ``x > t``.
+
+    Thresholds lie midway between neighbouring values of the training column: all of them when
+    the column has at most ``n_bits + 1`` distinct values, otherwise those at the quantiles,
+    where a value that fills more than its share of the rows counts as one share.  A constant
+    column gets no bits.  A missing value (NaN) sets none of its column's bits, except one of its
+    own when training saw a missing value in that column.
+
+    On sparse data, zeros set no bit: bits are ``x > t`` for t >= 0 and ``x <= t`` for t < 0.
+
+    Parameters
+    ----------
+    n_bits : int, default=10
+        Most thresholds per column.
+
+    Attributes
+    ----------
+    thresholds_ : list of ndarray of float64
+        Increasing thresholds of each column.
+    missing_ : ndarray of bool
+        Which columns have a bit for missing values.
+    n_bits_out_ : int
+        Number of output bits.
+    n_features_in_ : int
+        Number of input columns.
+    feature_names_in_ : ndarray of str objects
+        Names of the input columns, only when they were text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> thermometer = Thermometer(n_bits=2).fit(np.array([[1.0], [2.0], [4.0]]))
+    >>> thermometer.get_feature_names_out().tolist()
+    ['x0 > 1.5', 'x0 > 3']
+    >>> thermometer.transform(np.array([[2.5], [9.0]]))
+    array([[1, 0],
+           [1, 1]], dtype=uint8)
+    """
+
+    _kinds = ("number",)
+
+    def __init__(self, n_bits: int = 10) -> None:
+        self.n_bits = n_bits
+
+    @property
+    def thresholds_(self) -> list[np.ndarray]:
+        """Increasing thresholds of each column."""
+        return [code.thresholds for code in self.codes_]
+
+    def _learn(self, table: Table) -> list[ColumnCode]:
+        n_bits = check_n_bits(self.n_bits)
+        if table.matrix is not None:
+            return sparse_codes(table.matrix, n_bits)
+        claim = "must hold only numbers for Thermometer"
+        return number_codes([require_numbers(column, claim) for column in table.columns], n_bits)
+
+
+class Categories(TableBooleanizer):
+    """Categories as one bit each.
+
+    A missing value (None, NaN, pandas.NA) sets no category's bit, but one of its own when
+    training saw a missing value in that column.  A value unknown to training sets no bit.
+
+    Attributes
+    ----------
+    categories_ : list of tuple
+        Sorted categories of each column.
+    missing_ : ndarray of bool
+        Which columns have a bit for missing values.
+    n_bits_out_ : int
+        Number of output bits.
+    n_features_in_ : int
+        Number of input columns.
+    feature_names_in_ : ndarray of str objects
+        Names of the input columns, only when they were text.
+
+    Examples
+    --------
+    >>> categories = Categories().fit([["red"], ["blue"], [None]])
+    >>> categories.get_feature_names_out().tolist()
+    ['x0 = blue', 'x0 = red', 'x0 is missing']
+    >>> categories.transform([["red"], ["green"]])
+    array([[0, 1, 0],
+           [0, 0, 0]], dtype=uint8)
+    """
+
+    _kinds = ("category",)
+
+    @property
+    def categories_(self) -> list[tuple[Any, ...]]:
+        """Sorted categories of each column."""
+        return [code.categories for code in self.codes_]
+
+    def _learn(self, table: Table) -> list[ColumnCode]:
+        if table.matrix is not None:
+            raise ValueError(
+                "Categories takes no sparse data, since zero would be a category like any "
+                "other. Pass X.toarray(), or use Thermometer or Booleanizer."
+            )
+        return [category_code(column) for column in table.columns]
+
+
+class Booleanizer(TableBooleanizer):
+    """Any table as bits, choosing for each column by what training saw in it.
+
+    A column of only 0, 1, False and True passes through under its own name; other numbers get
+    the bits of `Thermometer` (dates and durations count as seconds); text and everything
+    declared categorical get those of `Categories`.  Sparse data stay sparse.
+
+    Parameters
+    ----------
+    n_bits : int, default=10
+        Most thresholds per column of numbers.
+
+    Attributes
+    ----------
+    kinds_ : list of {"number", "bit", "category"}
+        What each column was taken for.
+    missing_ : ndarray of bool
+        Which columns have a bit for missing values.
+    n_bits_out_ : int
+        Number of output bits, at least one.
+    n_features_in_ : int
+        Number of input columns.
+    feature_names_in_ : ndarray of str objects
+        Names of the input columns, only when they were text.
+
+    Examples
+    --------
+    >>> rows = [[41, "red", True], [34, "blue", False]]
+    >>> booleanizer = Booleanizer().fit(rows)
+    >>> booleanizer.get_feature_names_out().tolist()
+    ['x0 > 37.5', 'x1 = blue', 'x1 = red', 'x2']
+    >>> booleanizer.transform(rows)
+    array([[1, 0, 1, 1],
+           [0, 1, 0, 0]], dtype=uint8)
+    """
+
+    _kinds = ("number", "bit", "category")
+
+    def __init__(self, n_bits: int = 10) -> None:
+        self.n_bits = n_bits
+
+    @property
+    def kinds_(self) -> list[str]:
+        """What each column was taken for."""
+        return [code.kind for code in self.codes_]
+
+    def _learn(self, table: Table) -> list[ColumnCode]:
+        n_bits = check_n_bits(self.n_bits)
+        if table.matrix is not None:
+            codes = sparse_codes(table.matrix, n_bits)
+            data, indices = table.matrix.data, table.matrix.indices
+            bit = np.ones(len(codes), dtype=bool)
+            bit[indices[(data != 1) & ~np.isnan(data)]] = False
+            return [
+                bit_code(code.missing) if is_bit else code
+                for code, is_bit in zip(codes, bit, strict=True)
+            ]
+        columns = [_quantities(column) for column in table.columns]
+        numeric = [values for values in columns if values is not None]
+        learned = iter(number_codes(numeric, n_bits))
+        codes = [
+            category_code(column) if values is None else _bit_or(next(learned), values)
+            for column, values in zip(table.columns, columns, strict=True)
+        ]
+        if not any(code.n_bits for code in codes):
+            # Only constant columns: a learner still needs a bit to look at.
+            codes[0] = dataclasses.replace(codes[0], thresholds=numeric[0][:1])
+        return codes
+
+
+def _quantities(column: Column) -> np.ndarray | None:
+    """A column's numbers; None where it holds categories."""
+    if column.categorical:
+        return None
+    values = column.numbers()
+    if values is not None and column.data.dtype.kind == "O" and np.isnan(values).all():
+        # Nothing is known of the column; categories take any later value.
+        return None
+    return values
+
+
+def _bit_or(code: ColumnCode, values: np.ndarray) -> ColumnCode:
+    """The code of a bit where the values say so, else the code itself."""
+    known = values[~np.isnan(values)]
+    if len(known) and np.isin(known, (0, 1)).all():
+        return bit_code(code.missing)
+    return code

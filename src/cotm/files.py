@@ -1,0 +1,370 @@
+"""Model files: safetensors with a versioned JSON header. Reading one executes nothing.
+
+Layout of format 1: tensors ``memory`` and ``weights``, those of the best epoch while
+training with early stopping is under way, and the booleanizer's; one metadata entry
+``cotm`` with everything else as JSON; one entry ``sha256`` over both. ``docs/files.md``
+describes the fields.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from .backends import resolve_backend
+from .booleanize import booleanizer_from_state
+from .inputs import InputReader
+from .literals import MAX_FEATURES, PatchGrid
+from .machine import Machine, Snapshot
+from .training import Course
+
+FORMAT = 1
+
+_TUPLES = ("patch_shape", "image_shape", "stride")
+_NOT_SAVED = ("callbacks",)  # code, which a file must not bring
+
+
+class ModelFileError(ValueError):
+    """A file is not a model file of cotm, is damaged, or is of a newer format."""
+
+
+# Writing -----------------------------------------------------------------------------
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted classifier; the file appears whole or not at all."""
+    header, tensors = _encode(estimator)
+    text = json.dumps(header)
+    metadata = {"cotm": text, "sha256": _checksum(text, tensors)}
+    _replace_file(Path(path), safetensors.numpy.save(tensors, metadata))
+
+
+def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    from . import __version__
+
+    state, course, reader = estimator.machine_.snapshot(), estimator._course, estimator._reader
+    grid = reader.grid
+    tensors = {"memory": state.memory, "weights": state.weights}
+    if course.best is not None:
+        tensors["best.memory"] = course.best.memory
+        tensors["best.weights"] = course.best.weights
+    booleanizer = None
+    if reader.booleanizer is not None:
+        booleanizer, arrays = _booleanizer_state(reader.booleanizer)
+        tensors.update({f"booleanizer.{name}": array for name, array in arrays.items()})
+    names = getattr(estimator, "feature_names_in_", None)
+    header = {
+        "format": FORMAT,
+        "cotm": __version__,
+        "class": type(estimator).__name__,
+        "parameters": _encode_parameters(estimator),
+        "classes": _encode_classes(estimator.classes_),
+        "multilabel": bool(estimator._multilabel),
+        "n_features_in": int(estimator.n_features_in_),
+        "feature_names_in": None if names is None else [str(name) for name in names],
+        "booleanizer": booleanizer,
+        "example_shape": None if reader.example_shape is None else list(reader.example_shape),
+        "grid": [
+            *grid.image_shape,
+            grid.patch_height,
+            grid.patch_width,
+            grid.stride_rows,
+            grid.stride_columns,
+        ],
+        "T": estimator.T_,
+        "seed": estimator.seed_,
+        "step": state.step,
+        "best_step": None if course.best is None else course.best.step,
+        "history": course.history,
+    }
+    return header, {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+
+
+def _booleanizer_state(booleanizer: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    if not hasattr(booleanizer, "to_state"):
+        raise TypeError(
+            f"a model with booleanize={booleanizer!r} cannot be saved: a model file holds data, "
+            "no code; use one of cotm's booleanizers, or put yours before the classifier"
+        )
+    meta, arrays = booleanizer.to_state()
+    return meta, arrays
+
+
+def _encode_parameters(estimator: Any) -> dict[str, Any]:
+    parameters = estimator.get_params(deep=False)
+    for name in _NOT_SAVED:
+        parameters.pop(name)
+    if not isinstance(parameters["booleanize"], str | None):
+        parameters["booleanize"] = "fitted"  # the booleanizer's own state says the rest
+    if not isinstance(parameters["random_state"], int | np.integer):
+        parameters["random_state"] = None  # the seed it was resolved to is saved
+    if isinstance(parameters["class_weight"], dict):
+        pairs = [[_plain(k), _plain(v)] for k, v in parameters["class_weight"].items()]
+        parameters["class_weight"] = pairs
+    return {name: _plain(value) for name, value in parameters.items()}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _encode_classes(classes: NDArray[Any]) -> list[Any]:
+    values = [_plain(value) for value in classes.tolist()]
+    for value in values:
+        if not isinstance(value, str | int | float | bool):
+            raise TypeError(
+                f"a model with the class label {value!r} cannot be saved: labels in a model file "
+                "are text, numbers or booleans"
+            )
+    return values
+
+
+def _checksum(text: str, tensors: dict[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        array = np.ascontiguousarray(tensors[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.data)
+    return digest.hexdigest()
+
+
+def _replace_file(path: Path, data: bytes) -> None:
+    """A crash at any point leaves the old file or the new one, never a part."""
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name}.", delete=False
+        ) as file:
+            temporary = Path(file.name)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)  # temporary files are private, model files are not
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise type(error)(
+            error.errno,
+            f"the model was not saved ({error.strerror}); choose a path you may write to",
+            str(path),
+        ) from error
+
+
+# Reading -----------------------------------------------------------------------------
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a classifier that ``save`` or :class:`cotm.Checkpoint` wrote.
+
+    It predicts and trains on exactly as the one that was saved. Nothing in the file is
+    executed. A file that is damaged, foreign or of a newer format gives a
+    :class:`ModelFileError`.
+
+    Examples
+    --------
+    >>> import os, tempfile, cotm
+    >>> model = cotm.CoTMClassifier(20, random_state=0).fit([[0], [1], [0], [1]], list("abab"))
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.cotm")
+    >>> model.save(path)
+    >>> bool((cotm.load(path).memory_ == model.memory_).all())
+    True
+    """
+    data = Path(path).read_bytes()
+    try:
+        return _decode(*_read(data))
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+    except Exception as error:  # whatever a hostile file provokes, it is the file's fault
+        raise ModelFileError(
+            f"{os.fspath(path)}: the model file is damaged ({type(error).__name__}: {error})"
+        ) from error
+
+
+def _read(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    length = int.from_bytes(data[:8], "little")
+    if len(data) < 10 or data[8:9] != b"{":
+        raise ModelFileError("this is not a model file of cotm (it is not in safetensors format)")
+    if length > len(data) - 8:
+        raise ModelFileError("the model file is damaged or truncated")
+    try:
+        metadata = json.loads(data[8 : 8 + length]).get("__metadata__", {})
+    except (ValueError, AttributeError, RecursionError):
+        raise ModelFileError("the model file is damaged: its header cannot be read") from None
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("cotm"), str):
+        raise ModelFileError("this is not a model file of cotm (it holds other tensors)")
+    header = json.loads(metadata["cotm"])
+    version = header.get("format") if isinstance(header, dict) else None
+    if isinstance(version, int) and version > FORMAT:
+        raise ModelFileError(
+            f"the model file is of format {version}, and this cotm reads up to {FORMAT}; "
+            "install a newer cotm to open it"
+        )
+    _expect(version == FORMAT, f"its format is {version!r}")
+    try:
+        tensors = safetensors.numpy.load(data)
+    except Exception as error:
+        raise ModelFileError(f"the model file is damaged or truncated ({error})") from error
+    if _checksum(metadata["cotm"], tensors) != metadata.get("sha256"):
+        raise ModelFileError("the model file is damaged: its checksum does not match its contents")
+    return header, tensors
+
+
+def _expect(condition: bool, what: str) -> None:
+    if not condition:
+        raise ModelFileError(f"the model file is damaged: {what}")
+
+
+def _integer(header: dict[str, Any], name: str, low: int, high: int) -> int:
+    value = header[name]
+    _expect(type(value) is int and low <= value <= high, f"{name} is {value!r:.100}")
+    return int(value)
+
+
+def _decode(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Any:
+    from .classifier import CoTMClassifier, TMClassifier
+
+    kinds = {kind.__name__: kind for kind in (CoTMClassifier, TMClassifier)}
+    _expect(header["class"] in kinds, f"class {header['class']!r:.100} is unknown")
+    estimator = kinds[header["class"]](**_decode_parameters(header["parameters"]))
+    estimator._check_parameters()
+    estimator._multilabel = header["multilabel"]
+    _expect(isinstance(estimator._multilabel, bool), "multilabel is not a boolean")
+    estimator.classes_ = _decode_classes(header["classes"])
+    estimator.n_features_in_ = _integer(header, "n_features_in", 1, MAX_FEATURES)
+    names = header["feature_names_in"]
+    if names is not None:
+        _expect(
+            isinstance(names, list)
+            and len(names) == estimator.n_features_in_
+            and all(isinstance(name, str) for name in names),
+            "feature names do not fit",
+        )
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    reader = estimator._reader = _decode_reader(estimator, header, tensors)
+    assert reader.grid is not None
+
+    m = len(estimator.classes_)
+    T = _integer(header, "T", 1, 2**30)
+    machine = Machine(**{**estimator._machine_parameters(m), "T": T})
+    machine.seed_ = _integer(header, "seed", 0, 2**64 - 1)
+    estimator.T_ = T
+    state = _decode_snapshot(machine, reader.grid, m, tensors, "", header["step"])
+    machine.load_state(reader.grid, state)
+    estimator.machine_ = machine
+    course = estimator._course = Course(_decode_history(header["history"]))
+    if header["best_step"] is not None:
+        course.best = _decode_snapshot(
+            machine, reader.grid, m, tensors, "best.", header["best_step"]
+        )
+    return estimator
+
+
+def _decode_parameters(encoded: Any) -> dict[str, Any]:
+    _expect(isinstance(encoded, dict), "parameters are missing")
+    parameters = dict(encoded)
+    for name in _TUPLES:
+        if isinstance(parameters.get(name), list):
+            parameters[name] = tuple(parameters[name])
+    if isinstance(parameters.get("class_weight"), list):
+        parameters["class_weight"] = {key: value for key, value in parameters["class_weight"]}
+    try:
+        resolve_backend(parameters["backend"])
+    except ValueError:
+        parameters["backend"] = "auto"  # a model opens anywhere, whatever trained it
+    return parameters
+
+
+def _decode_classes(values: Any) -> NDArray[Any]:
+    _expect(isinstance(values, list) and len(values) >= 2, "it names fewer than two classes")
+    _expect(all(isinstance(v, str | int | float) for v in values), "classes are of a strange type")
+    if len({type(value) for value in values}) == 1:
+        classes = np.array(values)
+    else:
+        classes = np.array(values, dtype=object)
+    _expect(bool((classes[:-1] < classes[1:]).all()), "classes are not in order")
+    return classes
+
+
+def _decode_reader(
+    estimator: Any, header: dict[str, Any], tensors: dict[str, NDArray[Any]]
+) -> InputReader:
+    meta = header["booleanizer"]
+    booleanizer: Any = None
+    if meta is not None:
+        prefix = "booleanizer."
+        arrays = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+        booleanizer = booleanizer_from_state(meta, arrays)
+    if estimator.booleanize == "fitted":
+        _expect(booleanizer is not None, "its booleanizer is missing")
+        estimator.booleanize = type(booleanizer)(**booleanizer.get_params())
+    reader = InputReader.from_parameters(estimator)
+    reader.booleanizer = booleanizer
+    shape = header["example_shape"]
+    if reader.reads_images:
+        _expect(isinstance(shape, list) and all(type(v) is int for v in shape), "example_shape")
+        reader.example_shape = tuple(shape)
+    numbers = header["grid"]
+    _expect(
+        isinstance(numbers, list)
+        and len(numbers) == 7
+        and all(type(v) is int and 1 <= v <= MAX_FEATURES for v in numbers),
+        f"grid is {numbers!r:.100}",
+    )
+    grid = PatchGrid(*numbers)
+    _expect(
+        grid.patch_height <= grid.height
+        and grid.patch_width <= grid.width
+        and grid.n_features <= MAX_FEATURES,
+        f"grid is {numbers}",
+    )
+    reader.grid = grid
+    return reader
+
+
+def _decode_snapshot(
+    machine: Machine,
+    grid: PatchGrid,
+    m: int,
+    tensors: dict[str, NDArray[Any]],
+    prefix: str,
+    step: Any,
+) -> Snapshot:
+    memory, weights = tensors[f"{prefix}memory"], tensors[f"{prefix}weights"]
+    spec = machine.make_spec(grid, m)
+    _expect(
+        memory.dtype == np.int8 and memory.shape == (spec.n, grid.n_literals),
+        f"memory is {memory.dtype} {memory.shape}",
+    )
+    _expect(
+        weights.dtype == np.int32 and weights.shape == (spec.n, m),
+        f"weights are {weights.dtype} {weights.shape}",
+    )
+    _expect(bool((memory >= -spec.N).all() and (memory < spec.N).all()), "memory out of range")
+    _expect(bool((np.abs(weights.astype(np.int64)) <= spec.max_weight).all()), "weights too large")
+    _expect(type(step) is int and 0 <= step < 2**63, f"step is {step!r:.100}")
+    return Snapshot(memory, weights, step)
+
+
+def _decode_history(history: Any) -> list[dict[str, Any]]:
+    _expect(
+        isinstance(history, list)
+        and all(
+            isinstance(record, dict)
+            and all(isinstance(value, int | float) for value in record.values())
+            and {"epoch", "train_accuracy", "seconds"} <= record.keys()
+            for record in history
+        ),
+        "its learning curve cannot be read",
+    )
+    return list(history)

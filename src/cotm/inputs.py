@@ -1,0 +1,171 @@
+"""From what users pass as X to checked bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from .booleanize import AdaptiveGaussianThreshold, Booleanizer, ImageThermometer
+from .literals import Examples, PatchGrid, as_examples, image_grid
+from .parameters import check_pair
+
+
+class InputReader:
+    """Reads X for one estimator: its parameters say what X is, fitting learns the bits.
+
+    ``booleanizer`` is None where X already holds bits; ``grid`` says where patches lie.
+    """
+
+    def __init__(
+        self,
+        patch_shape: tuple[int, ...] | None,
+        image_shape: tuple[int, ...] | None,
+        stride: tuple[int, ...],
+        booleanize: Any,
+    ) -> None:
+        self.patch_shape = patch_shape
+        self.image_shape = image_shape
+        self.stride = stride
+        self.booleanize = booleanize
+        self.booleanizer: Any = None
+        self.grid: PatchGrid | None = None
+        self.example_shape: tuple[int, ...] | None = None  # of X's rows, before booleanizing
+
+    @classmethod
+    def from_parameters(cls, estimator: Any) -> InputReader:
+        patch_shape, image_shape = estimator.patch_shape, estimator.image_shape
+        if patch_shape is not None:
+            patch_shape = check_pair("patch_shape", patch_shape, lengths=(1, 2), scalar=False)
+        if image_shape is not None:
+            if patch_shape is None:
+                raise ValueError(
+                    f"image_shape={image_shape!r} says how rows of X become images; "
+                    "set patch_shape too, or leave image_shape out"
+                )
+            lengths = (len(patch_shape), len(patch_shape) + 1)
+            image_shape = check_pair("image_shape", image_shape, lengths=lengths, scalar=False)
+        stride = check_pair("stride", estimator.stride, lengths=(1, 2), scalar=True)
+        booleanize = estimator.booleanize
+        if not (booleanize is None or booleanize == "auto" or hasattr(booleanize, "fit_transform")):
+            raise ValueError(
+                f"booleanize={booleanize!r} must be 'auto', None (X holds bits), or a transformer "
+                "such as cotm.Thermometer(n_bits=8)"
+            )
+        return cls(patch_shape, image_shape, stride, booleanize)
+
+    @property
+    def reads_images(self) -> bool:
+        return self.patch_shape is not None
+
+    def fit(self, estimator: Any, X: Any) -> Examples:
+        """Check X, learn how it becomes bits, and return them."""
+        X = self._check(estimator, X, reset=True)
+        if self.reads_images:
+            self.example_shape = tuple(X.shape[1:])
+            self.booleanizer = self._image_booleanizer(X)
+        else:
+            self.booleanizer = self._table_booleanizer(X)
+        bits = X if self.booleanizer is None else self.booleanizer.fit_transform(X)
+        if self.reads_images:
+            assert self.patch_shape is not None
+            self.grid = image_grid(tuple(bits.shape[1:]), self.patch_shape, self.stride)
+        else:
+            self.grid = PatchGrid.flat(bits.shape[1])
+        return as_examples(bits, self.grid)
+
+    def read(self, estimator: Any, X: Any) -> Examples:
+        """Check X against what was learned, and return its bits."""
+        X = self._check(estimator, X, reset=False)
+        if self.reads_images and tuple(X.shape[1:]) != self.example_shape:
+            raise ValueError(
+                f"X has images of shape {tuple(X.shape[1:])}, but {type(estimator).__name__} was "
+                f"trained on {self.example_shape}"
+            )
+        assert self.grid is not None
+        bits = X if self.booleanizer is None else self.booleanizer.transform(X)
+        return as_examples(bits, self.grid)
+
+    def _check(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+        if self.reads_images:
+            return self._check_images(estimator, X, reset=reset)
+        if _is_frame(X):
+            # Columns of a frame keep their types; their names and number are checked here.
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            if len(X) == 0:
+                raise ValueError("X holds no examples (0 rows)")
+            if self.booleanize is None:
+                return _numbers(X)
+            return X
+        if len(getattr(X, "shape", ())) > 2:
+            raise ValueError(
+                f"X has {len(X.shape)} dimensions; set patch_shape, for example (10, 10), to learn "
+                "from images, or reshape X to (N, features)"
+            )
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=None,
+            ensure_all_finite="allow-nan",
+        )
+
+    def _check_images(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+        assert self.patch_shape is not None
+        X = _numbers(X) if _is_frame(X) else X
+        if scipy.sparse.issparse(X):
+            raise ValueError("X is sparse, but patches need dense images; pass X.toarray()")
+        X = check_array(X, dtype=None, allow_nd=True, ensure_all_finite=True)
+        if X.dtype.kind not in "biuf":
+            raise ValueError(f"X has values of type {X.dtype}; images must hold numbers")
+        if self.image_shape is not None and X.ndim == 2:
+            if X.shape[1] != np.prod(self.image_shape):
+                raise ValueError(
+                    f"X has {X.shape[1]} columns, but image_shape={self.image_shape} needs "
+                    f"{np.prod(self.image_shape)}"
+                )
+            X = X.reshape(len(X), *self.image_shape)
+        # The shape is wrong or the patch too large: say so before anything is learned.
+        image_grid(tuple(X.shape[1:]), self.patch_shape, self.stride)
+        if reset:
+            estimator.n_features_in_ = int(np.prod(X.shape[1:]))
+        return X
+
+    def _table_booleanizer(self, X: Any) -> Any:
+        if self.booleanize is None:
+            return None
+        if self.booleanize != "auto":
+            return clone(self.booleanize)
+        if not _is_frame(X) and _holds_bits(X.data if scipy.sparse.issparse(X) else X):
+            return None
+        return Booleanizer()
+
+    def _image_booleanizer(self, X: Any) -> Any:
+        if self.booleanize is None or (self.booleanize == "auto" and _holds_bits(X)):
+            return None
+        if self.booleanize != "auto":
+            return clone(self.booleanize)
+        return (
+            AdaptiveGaussianThreshold()
+            if X.dtype == np.uint8 and X.ndim > 2 and (len(self.patch_shape or ()) == 2)
+            else ImageThermometer()
+        )
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and not isinstance(X, np.ndarray)
+
+
+def _numbers(frame: Any) -> Any:
+    return frame.to_numpy()
+
+
+def _holds_bits(values: Any) -> bool:
+    if values.dtype.kind not in "biuf":
+        return False
+    return values.dtype == np.bool_ or bool(((values == 0) | (values == 1)).all())

@@ -1,0 +1,439 @@
+"""The machine: parameters, state, and passes over examples on a backend."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .backends import Backend, TrainCounts, make_backend, resolve_backend
+from .interrupts import InterruptFlag
+from .literals import MAX_FEATURES, Examples, PatchGrid, as_examples, image_grid
+from .parameters import (
+    MAX_CLAUSES,
+    MAX_OUTPUTS,
+    MAX_T,
+    available_memory,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    check_pair,
+    format_bytes,
+    resolve_n_jobs,
+)
+from .randomness import U32, Purpose, hash32, make_key, pass_order, step_key
+from .spec import WEIGHT_LIMIT, Spec, forget_threshold, selection_scale
+
+#: Seconds a backend works before Python looks for Ctrl-C and shows progress.
+_SLICE_SECONDS = 0.1
+_FIRST_SLICE = 16
+#: Rows predicted at a time, so that predicting many rows needs little memory.
+_PREDICTION_ROWS = 1 << 14
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A machine's state at one step."""
+
+    memory: NDArray[np.int8]
+    weights: NDArray[np.int32]
+    step: int
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Examples in a backend's form, with their targets and selection factors."""
+
+    data: Any
+    targets: NDArray[np.uint8]
+    scales: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
+class Machine:
+    """A Coalesced Tsetlin Machine over bits: any number of outputs, from one up.
+
+    The estimators :class:`cotm.CoTMClassifier` and :class:`cotm.TMClassifier` put labels,
+    real-valued data and early stopping around it.
+
+    Parameters
+    ----------
+    n_clauses : int
+        Clauses in the pool that all outputs share.
+    T : int
+        Voting margin: an output stops asking for feedback once its votes reach it.
+    s : float
+        Specificity, 1 or more: a literal is forgotten with probability 1/s.
+    patch_shape, stride
+        Convolution: ``(h, w)`` over X of shape (N, H, W[, C]), or ``(w,)`` over
+        (N, length[, C]). None: X is (N, o), dense or scipy.sparse.
+    memory_depth : int
+        N, from 1 to 128: an entry is in [-N, N - 1] and includes its literal iff >= 0.
+    e, e_scales
+        Factor on the selection probability of pairs with y = 0 (``"output"``) or of
+        Type II pairs (``"type2"``).
+    boost_true_positive : bool
+        Memorize with probability 1 instead of (s - 1)/s.
+    max_literals, max_weight : int or None
+        Caps on a clause's literals and on a weight's magnitude.
+    sharing, weighted : bool
+        Without sharing, clause j belongs to output ``j * m // n``; ``weighted`` says
+        whether its weight learns (weighted Tsetlin machine) or stays +-1 (plain).
+    backend, n_jobs
+        Where and on how many threads it runs; the result is the same everywhere.
+    random_state : int or None
+        The seed; None draws one.
+
+    Examples
+    --------
+    XOR, AND and OR of two bits as three outputs that share clauses:
+
+    >>> import numpy as np, cotm
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 50)
+    >>> a, b = X.T
+    >>> Y = np.column_stack([a ^ b, a & b, a | b])
+    >>> machine = cotm.Machine(n_clauses=20, T=15, s=3.9, random_state=1)
+    >>> machine.fit(X, Y, epochs=40).predict(X[:4])
+    array([[0, 0, 0],
+           [1, 0, 1],
+           [1, 0, 1],
+           [0, 1, 1]], dtype=uint8)
+    """
+
+    def __init__(
+        self,
+        n_clauses: int,
+        T: int,
+        s: float = 10.0,
+        *,
+        patch_shape: tuple[int, ...] | None = None,
+        stride: int | tuple[int, ...] = 1,
+        memory_depth: int = 128,
+        e: float = 1.0,
+        e_scales: str = "output",
+        boost_true_positive: bool = True,
+        max_literals: int | None = None,
+        max_weight: int | None = None,
+        sharing: bool = True,
+        weighted: bool = True,
+        backend: str = "auto",
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_clauses = check_integer("n_clauses", n_clauses, 1, MAX_CLAUSES)
+        self.T = check_integer("T", T, 1, MAX_T)
+        self.s = check_number("s", s, 1.0)
+        self.patch_shape = (
+            None
+            if patch_shape is None
+            else check_pair("patch_shape", patch_shape, lengths=(1, 2), scalar=False)
+        )
+        self.stride = check_pair("stride", stride, lengths=(1, 2), scalar=True)
+        self.memory_depth = check_integer("memory_depth", memory_depth, 1, 128)
+        self.e = check_number("e", e, 0.0)
+        self.e_scales = check_choice("e_scales", e_scales, ("output", "type2"))
+        self.boost_true_positive = check_flag("boost_true_positive", boost_true_positive)
+        self.max_literals = (
+            None if max_literals is None else check_integer("max_literals", max_literals, 1)
+        )
+        self.max_weight = (
+            None if max_weight is None else check_integer("max_weight", max_weight, 1, WEIGHT_LIMIT)
+        )
+        self.sharing = check_flag("sharing", sharing)
+        self.weighted = check_flag("weighted", weighted)
+        resolve_backend(backend)
+        self.backend = backend
+        self.n_jobs = n_jobs
+        resolve_n_jobs(n_jobs)
+        self.seed_ = new_seed(random_state)
+        self.step_ = 0
+        self._spec: Spec | None = None
+        self._backend: Backend | None = None
+        self._state: Snapshot | None = None
+
+    # State ---------------------------------------------------------------------------
+
+    @property
+    def spec(self) -> Spec:
+        """The definition backends are given; the machine must have seen data."""
+        if self._spec is None:
+            raise ValueError("this Machine has not been trained yet; call fit or partial_fit first")
+        return self._spec
+
+    @property
+    def memory_(self) -> NDArray[np.int8]:
+        """Memory, (n, L): a literal is included iff its entry is >= 0."""
+        return self.snapshot().memory
+
+    @property
+    def weights_(self) -> NDArray[np.int32]:
+        """Weights, (n, m)."""
+        return self.snapshot().weights
+
+    def snapshot(self) -> Snapshot:
+        """The current state. The arrays are read-only: use :meth:`restore` to change it."""
+        if self._state is None:
+            memory, weights = self._live_backend().state()
+            memory.flags.writeable = weights.flags.writeable = False
+            self._state = Snapshot(memory, weights, self.step_)
+        return self._state
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a state."""
+        self._state, self._backend, self.step_ = snapshot, None, snapshot.step
+
+    def start(self, grid: PatchGrid, n_outputs: int) -> None:
+        """Begin anew for examples of this shape: all literals excluded, weights +-1."""
+        spec = self.make_spec(grid, n_outputs)
+        check_fits_memory(spec)
+        memory = np.full((spec.n, grid.n_literals), -1, dtype=np.int8)
+        weights = start_weights(spec)
+        self._spec = spec
+        self.restore(Snapshot(memory, weights, 0))
+
+    def load_state(self, grid: PatchGrid, snapshot: Snapshot) -> None:
+        """Take over a saved state."""
+        self._spec = self.make_spec(grid, snapshot.weights.shape[1])
+        self.restore(snapshot)
+
+    def describes(self, other: Machine) -> bool:
+        """Whether the other machine is this one, with the same parameters and backend."""
+        mine, theirs = self.make_spec(other.spec.grid, other.spec.m), other.spec
+        where = (self.backend, self.n_jobs, self.e)
+        return mine == theirs and where == (other.backend, other.n_jobs, other.e)
+
+    def make_spec(self, grid: PatchGrid, n_outputs: int) -> Spec:
+        """The machine's definition for examples of this shape."""
+        if grid.n_features > MAX_FEATURES:
+            raise ValueError(f"X has {grid.n_features} bits per patch; at most {MAX_FEATURES} work")
+        return Spec(
+            n=self.n_clauses,
+            m=check_integer("the number of outputs", n_outputs, 1, MAX_OUTPUTS),
+            grid=grid,
+            T=self.T,
+            q=forget_threshold(self.s),
+            N=self.memory_depth,
+            boost_true_positive=self.boost_true_positive,
+            e_scales_type2=self.e_scales == "type2",
+            max_literals=self.max_literals,
+            max_weight=self.max_weight or WEIGHT_LIMIT,
+            sharing=self.sharing,
+            learn_weights=self.sharing or self.weighted,
+            seed=self.seed_,
+        )
+
+    def _live_backend(self) -> Backend:
+        if self._backend is None:
+            spec = self.spec
+            assert self._state is not None
+            self._backend = make_backend(
+                self.backend,
+                spec,
+                self._state.memory,
+                self._state.weights,
+                resolve_n_jobs(self.n_jobs),
+            )
+        return self._backend
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        if self._spec is not None:
+            state["_state"] = self.snapshot()
+        state["_backend"] = None  # it may hold a device; the state starts it again
+        return state
+
+    # Training ------------------------------------------------------------------------
+
+    def fit(
+        self, X: Any, Y: ArrayLike, *, epochs: int = 1, sample_weight: ArrayLike | None = None
+    ) -> Machine:
+        """Learn from scratch, in ``epochs`` shuffled passes. Ctrl-C keeps the finished ones."""
+        epochs = check_integer("epochs", epochs, 0)
+        examples, targets, weight = self._check_training(X, Y, sample_weight, grid=None)
+        self.start(examples.grid, targets.shape[1])
+        training = self.prepare(examples, targets, weight)
+        with InterruptFlag() as interrupt:
+            for _ in range(epochs):
+                if self.train_pass(training, should_stop=interrupt) is None:
+                    break
+        return self
+
+    def partial_fit(
+        self, X: Any, Y: ArrayLike, *, sample_weight: ArrayLike | None = None
+    ) -> Machine:
+        """One pass over the examples in the given order, from the current state on."""
+        grid = None if self._spec is None else self._spec.grid
+        examples, targets, weight = self._check_training(X, Y, sample_weight, grid)
+        if self._spec is None:
+            self.start(examples.grid, targets.shape[1])
+        elif targets.shape[1] != self._spec.m:
+            raise ValueError(
+                f"Y has {targets.shape[1]} outputs, but this Machine has {self._spec.m}"
+            )
+        training = self.prepare(examples, targets, weight)
+        with InterruptFlag() as interrupt:
+            self.train_pass(training, shuffle=False, should_stop=interrupt)
+        return self
+
+    def _check_training(
+        self, X: Any, Y: ArrayLike, sample_weight: ArrayLike | None, grid: PatchGrid | None
+    ) -> tuple[Examples, NDArray[np.uint8], NDArray[np.float64]]:
+        examples = as_examples(X, grid or self.grid_for(X))
+        targets = np.asarray(Y)
+        if targets.ndim == 1:
+            targets = targets[:, None]
+        if targets.ndim != 2 or targets.dtype.kind not in "biuf" or targets.shape[1] < 1:
+            raise ValueError(
+                f"Y must be (N, outputs) of 0 and 1, not {targets.dtype} {targets.shape}"
+            )
+        if not ((targets == 0) | (targets == 1)).all():
+            raise ValueError("Y holds values other than 0 and 1; it needs one column per output")
+        if len(examples) == 0:
+            raise ValueError("X holds no examples")
+        if len(targets) != len(examples):
+            raise ValueError(f"X has {len(examples)} examples, but Y has {len(targets)} rows")
+        weight = np.ones(1) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        check_weights(weight, len(examples), given=sample_weight is not None)
+        return examples, targets.astype(np.uint8), weight
+
+    def grid_for(self, X: Any) -> PatchGrid:
+        """Where patches lie in examples of X's shape."""
+        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+        if self.patch_shape is not None:
+            return image_grid(tuple(shape[1:]), self.patch_shape, self.stride)
+        if len(shape) != 2 or shape[1] < 1:
+            raise ValueError(
+                f"X has shape {tuple(shape)}; it must be (N, bits), or set patch_shape for images"
+            )
+        return PatchGrid.flat(shape[1])
+
+    def prepare(
+        self, examples: Examples, targets: NDArray[np.uint8], weight: NDArray[np.float64]
+    ) -> TrainingSet:
+        """Bring checked examples to the backend, once for many passes."""
+        data = self._live_backend().prepare(examples)
+        return TrainingSet(data, np.ascontiguousarray(targets), selection_scale(self.e, weight))
+
+    def train_pass(
+        self,
+        training: TrainingSet,
+        *,
+        shuffle: bool = True,
+        should_stop: Callable[[], bool] = lambda: False,
+        on_progress: Callable[[int], None] = lambda done: None,
+    ) -> TrainCounts | None:
+        """One pass. None, with the state from before the pass, if it was stopped midway."""
+        backend, count = self._live_backend(), len(training)
+        order = (
+            pass_order(self.seed_, self.step_, count)
+            if shuffle
+            else np.arange(count, dtype=np.int64)
+        )
+        step = self.step_
+        # A pass of one slice is never left midway, so small batches need no copy of the state.
+        before = self.snapshot() if count > _FIRST_SLICE else None
+        hits = correct = done = 0
+        size = _FIRST_SLICE
+        try:
+            while done < count:
+                if should_stop() and before is not None:
+                    self.restore(before)
+                    return None
+                began = time.perf_counter()
+                part = order[done : done + size]
+                counts = backend.train(
+                    training.data, training.targets, training.scales, part, step + done
+                )
+                hits, correct, done = hits + counts.hits, correct + counts.correct, done + len(part)
+                on_progress(done)
+                spent = time.perf_counter() - began
+                size = math.ceil(min(2 * size, max(1, size * _SLICE_SECONDS / max(spent, 1e-9))))
+        except BaseException:
+            if before is not None:
+                self.restore(before)  # a pass counts whole or not at all
+            raise
+        self.step_ += count
+        self._state = None
+        return TrainCounts(hits, correct)
+
+    # Prediction ----------------------------------------------------------------------
+
+    def votes(self, X: Any) -> NDArray[np.int64]:
+        """Vote sums, (N, m), unclipped."""
+        return self._in_blocks(X, "votes")
+
+    def clause_outputs(self, X: Any) -> NDArray[np.bool_]:
+        """Which clauses fire, (N, n); a clause without literals never does."""
+        return self._in_blocks(X, "clause_outputs")
+
+    def predict(self, X: Any) -> NDArray[np.uint8]:
+        """Each output, (N, m): 1 where its votes are 0 or more."""
+        return (self.votes(X) >= 0).astype(np.uint8)
+
+    def _in_blocks(self, X: Any, call: str) -> NDArray[Any]:
+        backend = self._live_backend()
+        examples = as_examples(X, self.spec.grid)
+        blocks = [
+            getattr(backend, call)(backend.prepare(examples[first : first + _PREDICTION_ROWS]))
+            for first in range(0, max(1, len(examples)), _PREDICTION_ROWS)
+        ]
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+
+def new_seed(random_state: Any) -> int:
+    """A 64-bit seed from an int, None, or a NumPy generator."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(0, 2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(0, 2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(0, 2**63))
+    return check_integer("random_state", random_state, 0, 2**64 - 1)
+
+
+def start_weights(spec: Spec) -> NDArray[np.int32]:
+    """The first weights: +-1 at random, or with sharing off by turns for the owner only."""
+    if spec.sharing:
+        keys = make_key(step_key(spec.seed, 0), Purpose.START, np.arange(spec.m))
+        bits = hash32(keys, np.arange(spec.n, dtype=U32)[:, None]) >> U32(31)
+        return np.where(bits == 1, 1, -1).astype(np.int32)
+    owners = spec.owners()
+    first = np.searchsorted(owners, owners)
+    weights = np.zeros((spec.n, spec.m), dtype=np.int32)
+    weights[np.arange(spec.n), owners] = np.where((np.arange(spec.n) - first) % 2 == 0, 1, -1)
+    return weights
+
+
+def check_weights(weight: NDArray[np.float64], n_examples: int, *, given: bool) -> None:
+    """Example weights: one per example, finite, not negative."""
+    if not given:
+        return
+    if weight.shape != (n_examples,):
+        raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n_examples} examples")
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError("sample_weight must be finite and not negative")
+
+
+def training_bytes(spec: Spec) -> int:
+    """Memory a machine takes in training: state, a copy of it, and include lists."""
+    entries = spec.n * spec.grid.n_literals
+    return 3 * entries + 3 * 4 * spec.n * spec.m + 256 * spec.n
+
+
+def check_fits_memory(spec: Spec) -> None:
+    """Refuse a machine that this computer cannot hold, with the numbers."""
+    needed, available = training_bytes(spec), available_memory()
+    if available is not None and needed > available:
+        raise MemoryError(
+            f"n_clauses={spec.n} with {spec.grid.n_literals} literals each needs about "
+            f"{format_bytes(needed)}, but {format_bytes(available)} are available; use fewer "
+            "clauses or fewer input bits"
+        )

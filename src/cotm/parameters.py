@@ -1,0 +1,109 @@
+"""Checks of parameters, each error naming the parameter, its value and what is allowed."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from typing import Any
+
+#: Thresholds are computed as (2 T) * 2**32 in 64 bits.
+MAX_T = 2**30
+MAX_CLAUSES = 2**31 - 1
+#: Outputs are 24 bits of a random number's key.
+MAX_OUTPUTS = 2**24
+
+
+def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """An integer (NumPy's too, no booleans) within [low, high]."""
+    allowed = f"an integer from {low} up" if high is None else f"an integer from {low} to {high}"
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise ValueError(f"{name}={value!r} must be {allowed}")
+    number = int(value)
+    if number < low or (high is not None and number > high):
+        raise ValueError(f"{name}={value!r} must be {allowed}")
+    return number
+
+
+def check_number(name: str, value: Any, low: float, high: float = math.inf) -> float:
+    """A finite real number within [low, high]."""
+    allowed = f"a number from {low:g} up" if high == math.inf else f"from {low:g} to {high:g}"
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ValueError(f"{name}={value!r} must be {allowed}")
+    number = float(value)
+    if not math.isfinite(number) or not low <= number <= high:
+        raise ValueError(f"{name}={value!r} must be {allowed}")
+    return number
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    """One of a few values."""
+    if not any(
+        value is choice or (type(value) is type(choice) and value == choice) for choice in choices
+    ):
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False; NumPy's too."""
+    if not isinstance(value, (bool,)) and type(value).__name__ not in ("bool_", "bool"):
+        raise ValueError(f"{name}={value!r} must be True or False")
+    return bool(value)
+
+
+def check_pair(name: str, value: Any, *, lengths: tuple[int, ...], scalar: bool) -> tuple[int, ...]:
+    """A tuple of positive integers, or (where ``scalar``) one integer for all."""
+    if scalar and isinstance(value, numbers.Integral):
+        return (check_integer(name, value, 1),)
+    if not isinstance(value, (tuple, list)) or len(value) not in lengths:
+        kinds = " or ".join(map(str, lengths))
+        raise ValueError(f"{name}={value!r} must be a tuple of {kinds} positive integers")
+    return tuple(check_integer(name, part, 1) for part in value)
+
+
+def resolve_n_jobs(n_jobs: int | None) -> int:
+    """Threads for ``n_jobs``: None is 1, -1 all processors, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs={n_jobs!r} must be None, a positive number of threads, or -1 for all"
+        )
+    processors = available_processors()
+    return int(n_jobs) if n_jobs > 0 else max(1, processors + 1 + int(n_jobs))
+
+
+def available_processors() -> int:
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def available_memory() -> int | None:
+    """Bytes that can be had without swapping, or None where the system does not tell."""
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def format_bytes(count: float) -> str:
+    """A size for people.
+
+    >>> format_bytes(23_400_000)
+    '23 MB'
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"

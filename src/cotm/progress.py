@@ -1,0 +1,135 @@
+"""What a long training shows: a bar on a terminal, plain lines elsewhere, or nothing."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+
+class Silent:
+    """Shows nothing."""
+
+    def __enter__(self) -> Silent:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def examples_done(self, done: int) -> None:
+        """Within the current epoch."""
+
+    def epoch_done(self, record: dict[str, Any]) -> None:
+        """An epoch is finished."""
+
+
+class Lines(Silent):
+    """One line per epoch, for logs."""
+
+    def __init__(self, epochs: int, examples: int, description: str) -> None:
+        self.epochs, self.examples = epochs, examples
+        self._began = time.perf_counter()
+        self._first: int | None = None
+        if description:
+            print(description, file=sys.stderr, flush=True)
+
+    def epoch_done(self, record: dict[str, Any]) -> None:
+        self._first = record["epoch"] - 1 if self._first is None else self._first
+        per_epoch = (time.perf_counter() - self._began) / (record["epoch"] - self._first)
+        left = per_epoch * (self.epochs - record["epoch"])
+        print(
+            f"epoch {record['epoch']}/{self.epochs}  {describe(record)}  "
+            f"{self.examples / max(record['seconds'], 1e-9):,.0f} examples/s  "
+            f"{format_seconds(left)} left",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+class Bar(Silent):
+    """A bar with epoch, accuracies, examples per second and time left."""
+
+    def __init__(self, epochs: int, examples: int, description: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        if description:
+            console.print(description, highlight=False)
+        self.epochs, self.examples = epochs, examples
+        self._began = time.perf_counter()
+        self._presented = 0
+        self._finished: int | None = None
+        self._progress = Progress(
+            TextColumn("epoch {task.fields[epoch]}"),
+            BarColumn(),
+            TextColumn("{task.fields[accuracy]}"),
+            TextColumn("{task.fields[speed]}"),
+            TimeRemainingColumn(),
+            console=console,
+        )
+        self._task = self._progress.add_task(
+            "", total=epochs * examples, epoch=f"0/{epochs}", accuracy="", speed=""
+        )
+
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *stop: Any) -> None:
+        self._progress.stop()
+
+    def examples_done(self, done: int) -> None:
+        finished = self._finished or 0
+        speed = (self._presented + done) / max(time.perf_counter() - self._began, 1e-9)
+        self._progress.update(
+            self._task,
+            completed=finished * self.examples + done,
+            epoch=f"{min(finished + 1, self.epochs)}/{self.epochs}",
+            speed=f"{speed:,.0f} examples/s",
+        )
+
+    def epoch_done(self, record: dict[str, Any]) -> None:
+        self._finished = record["epoch"]
+        self._presented += self.examples
+        self._progress.update(
+            self._task,
+            completed=record["epoch"] * self.examples,
+            accuracy=describe(record),
+        )
+
+
+def make_reporter(verbose: int, epochs: int, examples: int, description: str) -> Silent:
+    """For verbosity 0 nothing, for 1 a bar on a terminal and lines elsewhere, for 2 lines."""
+    if not verbose:
+        return Silent()
+    if verbose == 1 and sys.stderr.isatty():
+        return Bar(epochs, examples, description)
+    return Lines(epochs, examples, description)
+
+
+def describe(record: dict[str, Any]) -> str:
+    """An epoch's accuracies as text."""
+    text = f"train {record['train_accuracy']:.2%}"
+    if "validation_accuracy" in record:
+        text += f"  validation {record['validation_accuracy']:.2%}"
+    return text
+
+
+def format_seconds(seconds: float) -> str:
+    """A duration for people.
+
+    >>> format_seconds(0.31), format_seconds(75), format_seconds(7300)
+    ('0.3 s', '1 min 15 s', '2 h 2 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:.0f} min"

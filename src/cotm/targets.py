@@ -1,0 +1,105 @@
+"""From what users pass as y to targets of 0 and 1, one column per output, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight
+
+from .randomness import split_order
+
+
+def read_labels(y: Any) -> tuple[NDArray[Any], bool]:
+    """Checked labels: (N,) of any type, or (N, m) of 0 and 1, and whether it is the latter."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if scipy.sparse.issparse(y):
+        y = y.toarray()
+    y = np.asarray(y)
+    if y.size == 0:
+        raise ValueError("y holds no labels")
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    kind = type_of_target(y, input_name="y")
+    if kind == "multilabel-indicator":
+        return y.astype(np.uint8), True
+    if kind == "multiclass-multioutput":
+        raise ValueError(
+            "y has several columns that are not 0 and 1; pass one label per row, or an indicator "
+            "matrix with a column of 0 and 1 per label"
+        )
+    return column_or_1d(y, warn=True), False
+
+
+def learn_classes(y: NDArray[Any], multilabel: bool) -> NDArray[Any]:
+    """The classes of labels, sorted; of an indicator matrix, its columns' numbers."""
+    if multilabel:
+        return np.arange(y.shape[1])
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(f"y has 1 class only ({classes.tolist()[0]!r}); a classifier needs two or more")
+    return classes
+
+
+def make_targets(y: NDArray[Any], classes: NDArray[Any], multilabel: bool) -> NDArray[np.uint8]:
+    """Targets (N, m): one-hot, or the indicator matrix itself."""
+    if multilabel:
+        if y.shape[1] != len(classes):
+            raise ValueError(f"y has {y.shape[1]} columns, but the classifier has {len(classes)}")
+        return np.ascontiguousarray(y, dtype=np.uint8)
+    position = np.searchsorted(classes, y)
+    position = np.minimum(position, len(classes) - 1)
+    unseen = classes[position] != y
+    if unseen.any():
+        raise ValueError(
+            f"y holds the label {y[unseen].tolist()[0]!r}, which is not among the classes "
+            f"{classes.tolist()}; pass every label as classes= in the first call of partial_fit"
+        )
+    targets = np.zeros((len(y), len(classes)), dtype=np.uint8)
+    targets[np.arange(len(y)), position] = 1
+    return targets
+
+
+def example_weights(
+    X: Any, y: NDArray[Any], sample_weight: ArrayLike | None, class_weight: Any
+) -> NDArray[np.float64]:
+    """One factor per example on its selection probability, or one for all."""
+    if sample_weight is None and class_weight is None:
+        return np.ones(1)
+    weight = np.asarray(
+        _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    )
+    if class_weight is not None:
+        weight = weight * compute_sample_weight(class_weight, y)
+    return weight
+
+
+def split_validation(
+    seed: int, targets: NDArray[np.uint8], fraction: float, multilabel: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows to train on and rows to hold out; every class keeps its share of both."""
+    order = split_order(seed, len(targets))
+    if multilabel:
+        held = order[: max(1, round(fraction * len(order)))]
+    else:
+        labels = targets[order].argmax(axis=1)
+        held = np.concatenate(
+            [
+                members[: round(fraction * len(members))]
+                for members in (order[labels == label] for label in range(targets.shape[1]))
+            ]
+        )
+    if len(held) == 0 or len(held) == len(order):
+        raise ValueError(
+            f"validation_fraction={fraction} of {len(order)} examples holds out {len(held)}; "
+            "early stopping needs some to train on and some to hold out"
+        )
+    train = np.setdiff1d(np.arange(len(order)), held)
+    return train, np.sort(held)

@@ -1,0 +1,87 @@
+"""The epoch loop: passes, validation, callbacks, early stopping, interruption."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .backends import TrainCounts
+from .interrupts import InterruptFlag
+from .machine import Machine, Snapshot, TrainingSet
+from .progress import make_reporter
+
+#: One epoch's line in the learning curve.
+Record = dict[str, Any]
+
+
+@dataclass
+class Course:
+    """How far a training has come: what a checkpoint keeps beside the machine."""
+
+    history: list[Record] = field(default_factory=list)
+    best: Snapshot | None = None  # state of the best epoch on the held-out examples
+
+    def scores(self) -> list[float]:
+        return [r["validation_accuracy"] for r in self.history if "validation_accuracy" in r]
+
+    def epochs_since_best(self) -> int:
+        scores = self.scores()
+        return len(scores) - 1 - scores.index(max(scores)) if scores else 0
+
+
+@dataclass
+class Plan:
+    """What one call of fit is to do."""
+
+    epochs: int  # to be reached, counted from the beginning of the history
+    accuracy: Callable[[TrainCounts, int], float]  # of a pass over so many examples
+    shuffle: bool = True
+    validate: Callable[[], float] | None = None  # accuracy on held-out examples
+    patience: int = 0
+    callbacks: Iterable[Callable[[Any, Record], Any]] = ()
+    verbose: int = 0
+    description: str = ""
+
+
+def run(
+    machine: Machine, training: TrainingSet, course: Course, plan: Plan, estimator: Any
+) -> None:
+    """Train until the plan is met, a callback returns True, or patience ends.
+
+    Ctrl-C ends it after the last finished epoch, and is raised again on leaving; an epoch
+    counts whole or not at all, so a resumed training ends where an uninterrupted one does.
+    """
+    finished = False
+    reporter = make_reporter(plan.verbose, plan.epochs, len(training), plan.description)
+    with InterruptFlag() as interrupted, reporter:
+        while not finished and len(course.history) < plan.epochs:
+            began = time.perf_counter()
+            counts = machine.train_pass(
+                training,
+                shuffle=plan.shuffle,
+                should_stop=interrupted,
+                on_progress=reporter.examples_done,
+            )
+            if counts is None:
+                return
+            record: Record = {
+                "epoch": len(course.history) + 1,
+                "train_accuracy": plan.accuracy(counts, len(training)),
+            }
+            if plan.validate is not None:
+                record["validation_accuracy"] = plan.validate()
+            record["seconds"] = time.perf_counter() - began
+            course.history.append(record)
+            if plan.validate is not None:
+                if course.epochs_since_best() == 0:
+                    course.best = machine.snapshot()
+                finished = course.epochs_since_best() >= plan.patience
+            reporter.epoch_done(record)
+            # Every callback sees every epoch, whatever the others say.
+            stops = [callback(estimator, record) for callback in plan.callbacks]
+            finished = finished or any(stop is True for stop in stops)
+    if course.best is not None:
+        machine.restore(course.best)
+        course.best = None

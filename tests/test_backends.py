@@ -1,0 +1,194 @@
+"""Every fast path equals the reference bit for bit."""
+
+import itertools
+import os
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from configurations import random_configuration
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cotm
+from cotm.backends import make_backend, resolve_backend
+from cotm.backends.reference import ReferenceBackend
+from cotm.literals import Examples, PatchGrid
+from cotm.spec import Spec, selection_scale
+
+_native = pytest.importorskip("cotm._native", reason="the native extension is not built")
+from cotm.backends.native import NativeBackend  # noqa: E402
+
+ISAS = ["baseline", "avx2", "avx512"][
+    : 1 + ["baseline", "avx2", "avx512"].index(_native.best_isa())
+]
+
+
+def test_the_expected_build_is_tested():
+    expected = os.environ.get("COTM_EXPECT_PATH")
+    if not expected:
+        pytest.skip("no particular build was asked for")
+    assert os.path.realpath(cotm.__file__).startswith(os.path.realpath(expected))
+
+
+def outcome(backend, c):
+    data = backend.prepare(c.examples)
+    counts = backend.train(data, c.targets, c.scales, c.order, c.step)
+    memory, weights = backend.state()
+    return counts, memory, weights, backend.votes(data), backend.clause_outputs(data)
+
+
+def assert_equal(expected, found, what):
+    assert expected[0] == found[0], f"{what}: counts"
+    for name, a, b in zip(
+        ("memory", "weights", "votes", "outputs"), expected[1:], found[1:], strict=True
+    ):
+        assert a.dtype == b.dtype and a.shape == b.shape, f"{what}: {name}"
+        assert np.array_equal(a, b), f"{what}: {name}"
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**32))
+def test_native_equals_reference(seed):
+    """Any shape, option, instruction set and number of threads."""
+    c = random_configuration(seed)
+    expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
+    with pytest.MonkeyPatch.context() as patch:
+        for isa, threads in itertools.product(ISAS, (1, 2, 3)):
+            patch.setenv("COTM_ISA", isa)
+            backend = NativeBackend(c.spec, c.memory, c.weights, threads)
+            assert backend.isa == isa
+            assert_equal(expected, outcome(backend, c), f"{isa}, {threads} threads, {c.spec}")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_long_training_equals_reference(seed):
+    """From the start through many steps, so that clauses fill, empty and change sides."""
+    rng = np.random.default_rng(seed)
+    grid = [PatchGrid.flat(70), PatchGrid(6, 7, 2, 3, 2, 1, 2), PatchGrid(1, 30, 1, 1, 5)][seed % 3]
+    sharing = seed % 4 != 3
+    spec = Spec(
+        n=33, m=4, grid=grid, T=20, q=16804, N=[128, 5, 1][seed % 3], sharing=sharing,
+        boost_true_positive=seed % 2 == 0, e_scales_type2=seed % 5 == 0, seed=seed,
+        max_literals=6 if seed % 3 == 1 else None,
+    )  # fmt: skip
+    bits = rng.integers(0, 2, (40, *grid.image_shape), dtype=np.uint8)
+    flat = bits.reshape(40, -1)
+    targets = np.stack(
+        [flat[:, 0], flat[:, 1] ^ flat[:, 2], flat[:, 3] & flat[:, 4], 1 - flat[:, 5]], 1
+    )
+    memory = np.full((33, grid.n_literals), -1, dtype=np.int8)
+    weights = cotm.machine.start_weights(spec)
+    states = []
+    for kind in (ReferenceBackend, NativeBackend):
+        backend = kind(spec, memory, weights, 2)
+        data = backend.prepare(Examples(bits, grid))
+        scales = selection_scale(1.0, np.ones(1))
+        counts = [
+            backend.train(data, targets, scales, np.arange(40), 40 * epoch) for epoch in range(8)
+        ]
+        states.append((counts, *backend.state()))
+    assert states[0][0] == states[1][0]
+    assert np.array_equal(states[0][1], states[1][1])
+    assert np.array_equal(states[0][2], states[1][2])
+    assert (states[0][1] >= 0).any(), "the test should include literals"
+
+
+def test_trained_state_is_pinned():
+    """A change of these numbers is a change of the model-file format."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (200, 12))
+    Y = np.column_stack([X[:, 0] ^ X[:, 1], X[:, 2] & X[:, 3]])
+    machine = cotm.Machine(30, T=40, s=3.9, random_state=42).fit(X, Y, epochs=5)
+    fingerprint = (
+        int((machine.memory_.astype(np.int64) * np.arange(1, 25)).sum()),
+        int((machine.weights_.astype(np.int64) * np.arange(1, 61).reshape(30, 2)).sum()),
+    )
+    assert fingerprint == PINNED
+
+
+PINNED = (-160878, -5114)
+
+
+def test_wide_flat_examples_use_lists_and_agree():
+    """More literals than a packed row holds: another code path, the same bits."""
+    rng = np.random.default_rng(1)
+    grid = PatchGrid.flat(3000)
+    spec = Spec(n=20, m=2, grid=grid, T=10, q=6554, N=128, seed=5)
+    bits = (rng.random((30, 1, 1, 3000)) < 0.02).astype(np.uint8)
+    targets = rng.integers(0, 2, (30, 2), dtype=np.uint8)
+    memory = np.full((20, 6000), -1, dtype=np.int8)
+    states = []
+    for kind in (ReferenceBackend, NativeBackend):
+        backend = kind(spec, memory, cotm.machine.start_weights(spec), 2)
+        data = backend.prepare(Examples(bits, grid))
+        for epoch in range(3):
+            backend.train(
+                data, targets, selection_scale(1.0, np.ones(1)), np.arange(30), 30 * epoch
+            )
+        states.append((*backend.state(), backend.votes(data)))
+    assert all(np.array_equal(a, b) for a, b in zip(*states, strict=True))
+
+
+def test_unknown_instruction_set(monkeypatch):
+    monkeypatch.setenv("COTM_ISA", "sse9")
+    with pytest.raises(ValueError, match=r"sse9.*baseline, avx2 or avx512"):
+        cotm.Machine(4, T=2).fit([[0], [1]], [0, 1])
+
+
+def test_choice_of_backend(monkeypatch):
+    monkeypatch.delenv("COTM_BACKEND", raising=False)
+    assert resolve_backend("auto") == "native"
+    monkeypatch.setenv("COTM_BACKEND", "reference")
+    assert resolve_backend("auto") == "reference"
+    assert resolve_backend("native") == "native"
+    monkeypatch.setenv("COTM_BACKEND", "abacus")
+    with pytest.raises(ValueError, match="abacus"):
+        resolve_backend("auto")
+
+
+def test_missing_extension_falls_back_with_one_warning(monkeypatch):
+    monkeypatch.delenv("COTM_BACKEND", raising=False)
+    monkeypatch.setitem(sys.modules, "cotm._native", None)
+    monkeypatch.setattr("cotm.backends._warned_about_fallback", False)
+    with pytest.warns(RuntimeWarning, match="falling back to the NumPy reference"):
+        assert resolve_backend("auto") == "reference"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert resolve_backend("auto") == "reference"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"targets": np.zeros((3, 2), np.uint8)},
+        {"targets": np.zeros((4, 3), np.uint8)},
+        {"scales": np.zeros((2, 2), np.uint64)},
+        {"order": np.array([4])},
+        {"order": np.array([-1])},
+    ],
+)
+def test_native_refuses_arrays_that_do_not_fit(change):
+    """The last guard before memory that is not ours; Python checks these too."""
+    grid = PatchGrid.flat(3)
+    spec = Spec(n=5, m=2, grid=grid, T=4, q=6554, N=128)
+    backend = make_backend(
+        "native", spec, np.full((5, 6), -1, np.int8), np.ones((5, 2), np.int32), n_jobs=1
+    )
+    data = backend.prepare(Examples(np.zeros((4, 1, 1, 3), np.uint8), grid))
+    arguments = {
+        "targets": np.zeros((4, 2), np.uint8),
+        "scales": np.zeros((1, 2), np.uint64),
+        "order": np.arange(4),
+    } | change
+    with pytest.raises(ValueError):
+        backend.train(data, step=0, **arguments)
+
+
+def test_native_refuses_sparse_rows_that_do_not_fit():
+    starts, features = np.array([0, 2, 1]), np.array([0, 1], dtype=np.int32)
+    with pytest.raises(ValueError, match="must not decrease"):
+        _native.Examples.sparse(starts, features, 3)
+    with pytest.raises(ValueError, match="out of range"):
+        _native.Examples.sparse(np.array([0, 2]), np.array([0, 3], dtype=np.int32), 3)

@@ -1,0 +1,111 @@
+"""The reference against a scalar transcription of the paper, entry by entry."""
+
+import numpy as np
+import pytest
+from configurations import random_configuration
+
+from cotm.backends.reference import ReferenceBackend
+from cotm.randomness import Purpose, hash32, make_key, step_key
+
+
+def naive_literals(bits, grid):
+    """Patches in row-major order; thermometers, content, then negations."""
+    patches = []
+    for row in range(grid.rows):
+        for column in range(grid.columns):
+            features = [int(row > t) for t in range(grid.rows - 1)]
+            features += [int(column > t) for t in range(grid.columns - 1)]
+            for y in range(grid.patch_height):
+                for x in range(grid.patch_width):
+                    for channel in range(grid.channels):
+                        at = (row * grid.stride_rows + y, column * grid.stride_columns + x, channel)
+                        features.append(int(bits[at]))
+            patches.append(features + [1 - f for f in features])
+    return patches
+
+
+def naive_step(spec, memory, weights, patches, target, scale, step):
+    """One training step, loop by loop, as the appendix says it."""
+    key = step_key(spec.seed, step)
+    n, m, L, o = spec.n, spec.m, spec.grid.n_literals, spec.grid.n_features
+    firing = [
+        [
+            p
+            for p in range(len(patches))
+            if all(patches[p][k] for k in range(L) if memory[j][k] >= 0)
+        ]
+        for j in range(n)
+    ]
+    c = [int(bool(f)) for f in firing]
+    v = [sum(int(weights[j][i]) * c[j] for j in range(n)) for i in range(m)]
+    new_memory = [[int(x) for x in row] for row in memory]
+    new_weights = [[int(x) for x in row] for row in weights]
+    for j in range(n):
+        draw = int(hash32(make_key(key, Purpose.PATCH), j))
+        x = patches[firing[j][draw * len(firing[j]) >> 32]] if c[j] else None
+        for i in range(m):
+            if not spec.sharing and j * m // n != i:
+                continue
+            y = int(target[i])
+            clipped = max(-spec.T, min(spec.T, v[i]))
+            distance = spec.T - clipped if y else spec.T + clipped
+            type_1 = (weights[j][i] >= 0) == bool(y)
+            scaled = (not type_1) if spec.e_scales_type2 else not y
+            threshold = distance * int(scale[1 if scaled else 0]) // (2 * spec.T)
+            if int(hash32(make_key(key, Purpose.SELECT, i), j)) >= threshold:
+                continue
+            for k in range(L):
+                word = int(hash32(make_key(key, Purpose.DRAW, i, j), k % o))
+                forget = (word & 0xFFFF if k < o else word >> 16) < spec.q
+                if type_1 and c[j] and x[k]:
+                    new_memory[j][k] += spec.boost_true_positive or not forget
+                elif type_1:
+                    new_memory[j][k] -= forget
+                elif c[j] and not x[k] and memory[j][k] < 0:
+                    new_memory[j][k] += 1
+            if c[j] and spec.learn_weights:
+                moved = int(weights[j][i]) + (1 if y else -1)
+                if not spec.sharing:
+                    moved = max(1, moved) if weights[j][i] > 0 else min(-1, moved)
+                new_weights[j][i] = max(-spec.max_weight, min(spec.max_weight, moved))
+        new_memory[j] = [max(-spec.N, min(spec.N - 1, x)) for x in new_memory[j]]
+        if spec.max_literals is not None:
+            fresh = [k for k in range(L) if new_memory[j][k] >= 0 and memory[j][k] < 0]
+            fresh.sort(key=lambda k: int(hash32(make_key(key, Purpose.LIMIT, 0, j), k)))
+            while sum(x >= 0 for x in new_memory[j]) > spec.max_literals and fresh:
+                new_memory[j][fresh.pop()] = -1
+    return np.array(new_memory, np.int8), np.array(new_weights, np.int32)
+
+
+def small_configurations():
+    """Machines small enough for the loops above, with every option among them."""
+    for seed in range(400):
+        c = random_configuration(seed, rows=3)
+        size = c.spec.n * c.spec.m * c.spec.grid.n_literals
+        if size < 12_000 and c.spec.grid.n_patches < 200:
+            yield seed, c
+
+
+@pytest.mark.parametrize("seed, c", list(small_configurations())[:30])
+def test_reference_is_the_paper(seed, c):
+    backend = ReferenceBackend(c.spec, c.memory, c.weights)
+    memory, weights = c.memory, c.weights
+    bits = c.examples.bits
+    dense = bits if isinstance(bits, np.ndarray) else bits.toarray().reshape(3, 1, 1, -1)
+    for index in range(3):
+        scale = c.scales[index if len(c.scales) > 1 else 0]
+        patches = naive_literals(dense[index], c.spec.grid)
+        memory, weights = naive_step(
+            c.spec, memory, weights, patches, c.targets[index], scale, c.step + index
+        )
+        backend.train(c.examples, c.targets, c.scales, np.array([index]), c.step + index)
+        assert np.array_equal(backend.state()[0], memory)
+        assert np.array_equal(backend.state()[1], weights)
+
+
+def test_small_configurations_cover_the_options():
+    specs = [c.spec for _, c in list(small_configurations())[:30]]
+    for option in ("boost_true_positive", "e_scales_type2", "sharing", "learn_weights"):
+        assert {getattr(spec, option) for spec in specs} == {True, False}, option
+    assert any(spec.max_literals for spec in specs)
+    assert any(not spec.grid.is_flat for spec in specs)
