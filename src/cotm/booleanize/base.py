@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .checks import VERSION, expect, expect_keys, expect_type
-from .codes import ColumnCode, pack_codes, unpack_codes
+from .codes import ColumnCode, pack_codes, require_numbers, unpack_codes
 from .features import BitFeature
-from .tables import Column, Table, default_names, read_table
+from .tables import Table, default_names, read_table
 from .thresholds import check_n_bits, compare_sparse
 
 
@@ -97,7 +97,7 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
         ]
         if self.sparse_:
             dense = np.column_stack(
-                [code.numbers(column) for code, column in zip(self.codes_, columns, strict=True)]
+                [require_numbers(column, "held only numbers in training") for column in columns]
             )
             return self._encode_sparse(scipy.sparse.csr_matrix(dense)).toarray()
         bits = np.zeros((table.shape[0], self.n_bits_out_), dtype=np.uint8)
@@ -108,12 +108,6 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
         return bits
 
     def _encode_sparse(self, matrix: Any) -> Any:
-        is_bit = np.array([code.kind == "bit" for code in self.codes_])
-        odd = np.flatnonzero(is_bit[matrix.indices] & (matrix.data != 1) & ~np.isnan(matrix.data))
-        if len(odd):
-            column, value = matrix.indices[odd[0]], matrix.data[odd[:1]]
-            # Raises the message that a dense column with this value would get.
-            self.codes_[column].numbers(Column(self._names()[column], value))
         indices, indptr, width = compare_sparse(
             matrix, [code.thresholds for code in self.codes_], self.missing_
         )

@@ -16,7 +16,7 @@ from .thresholds import learn_sparse_thresholds, learn_thresholds
 KINDS = ("number", "bit", "category")
 
 _NO_THRESHOLDS = np.empty(0)
-_BIT_THRESHOLDS = np.zeros(1)
+_BIT_THRESHOLDS = np.full(1, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,19 +51,6 @@ class ColumnCode:
             ]
         return features + [BitFeature(name, "missing")] * self.missing
 
-    def numbers(self, column: Column) -> np.ndarray:
-        """A column's numbers, checked to be of this code's kind."""
-        values = require_numbers(column, "held only numbers in training")
-        if self.kind == "bit":
-            odd = np.flatnonzero((values != 0) & (values != 1) & ~np.isnan(values))
-            if len(odd):
-                raise ValueError(
-                    f"Column {column.name!r} held only 0 and 1 in training, but now holds "
-                    f"{values[odd[0]]:g}. Pass 0, 1 or a missing value (NaN), or fit again on "
-                    "data with such values."
-                )
-        return values
-
     def encode(self, column: Column, bits: np.ndarray) -> None:
         """Write a column's bits into zeroed ``bits`` of shape (rows, n_bits)."""
         if self.kind == "category":
@@ -75,7 +62,7 @@ class ColumnCode:
             rows = np.flatnonzero(index >= 0)
             bits[rows, index[rows]] = 1
             return
-        values = self.numbers(column)
+        values = require_numbers(column, "held only numbers in training")
         bits[:, : len(self.thresholds)] = values[:, None] > self.thresholds
         if self.missing:
             bits[:, -1] = np.isnan(values)
@@ -175,7 +162,7 @@ def unpack_codes(categories: Any, arrays: Any, n_bits: int) -> list[ColumnCode]:
         values = _check_categories(next(lists)) if name == "category" else ()
         fits = {
             "number": True,
-            "bit": thresholds.tolist() == [0.0],
+            "bit": np.array_equal(thresholds, _BIT_THRESHOLDS),
             "category": not thresholds.size,
         }
         expect(fits[name], f"thresholds {thresholds.tolist()} do not fit a column of kind {name}")

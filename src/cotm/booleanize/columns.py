@@ -126,7 +126,8 @@ class Categories(TableBooleanizer):
 class Booleanizer(TableBooleanizer):
     """Any table as bits, choosing for each column by what training saw in it.
 
-    A column of only 0, 1, False and True passes through under its own name; other numbers get
+    A column of only 0, 1, False and True passes through under its own name (should it hold other
+    numbers later, those above one half count as 1); other numbers get
     the bits of `Thermometer` (dates and durations count as seconds); text and everything
     declared categorical get those of `Categories`.  Sparse data stay sparse.
 
