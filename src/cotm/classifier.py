@@ -32,7 +32,7 @@ from .training import Course, Plan, Record, run
 
 #: Votes are divided by T and multiplied by this before the softmax: with it, predicted
 #: probabilities are about as often right as they say (benchmarks/defaults.py measures it).
-_PROBABILITY_SCALE = 3.0
+_PROBABILITY_SCALE = 2.0
 
 
 class Held(NamedTuple):
@@ -265,8 +265,9 @@ class _TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Let parameters that changed since training began take effect."""
         spec = self.machine_.spec
         parameters = self._machine_parameters(spec.m)
-        if isinstance(self.T, str):
-            parameters["T"] = self.T_  # what "auto" was when training began
+        for name in ("T", "e"):  # "auto" stays what it was when training began
+            if isinstance(getattr(self, name), str):
+                parameters[name] = getattr(self.machine_, name)
         renewed = Machine(**parameters)
         renewed.seed_ = self.seed_
         if renewed.n_clauses != spec.n:
@@ -304,8 +305,8 @@ class _TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
 
     def _resolve_T(self) -> int:
-        """The voting margin ``T="auto"`` stands for."""
-        return min(MAX_T, max(1, round(1.25 * self.n_clauses)))
+        """The margin for ``T="auto"``: see docs/defaults.md for what it was weighed against."""
+        return min(MAX_T, max(1, round(0.4 * self.n_clauses)))
 
     def _check_parameters(self) -> None:
         """What Machine and InputReader do not check themselves."""
@@ -482,7 +483,7 @@ class CoTMClassifier(_TsetlinClassifier):
         Rules in the pool.
     T : int or "auto"
         Voting margin. More margin means more clauses take part in each decision; noisy
-        labels need it far above ``n_clauses``. "auto" is ``1.25 * n_clauses``.
+        labels need it far above ``n_clauses``. "auto" is ``0.4 * n_clauses``.
     s : float
         Specificity, 1 or more. Higher values give longer, rarer patterns.
     epochs : int

@@ -80,6 +80,7 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             grid.stride_columns,
         ],
         "T": estimator.T_,
+        "e": estimator.machine_.e,
         "seed": estimator.seed_,
         "step": state.step,
         "best_step": None if course.best is None else course.best.step,
@@ -256,7 +257,7 @@ def _decode(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Any:
 
     m = len(estimator.classes_)
     T = _integer(header, "T", 1, 2**30)
-    machine = Machine(**{**estimator._machine_parameters(m), "T": T})
+    machine = Machine(**{**estimator._machine_parameters(m), "T": T, "e": header["e"]})
     machine.seed_ = _integer(header, "seed", 0, 2**64 - 1)
     estimator.T_ = T
     state = _decode_snapshot(machine, reader.grid, m, tensors, "", header["step"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +66,12 @@ def simplify(conditions: tuple[Condition, ...]) -> list[Condition]:
     return [c for c in conditions if c._bound() is None or id(c) in kept]
 
 
-def rules(model: Any, label: Any = None, top: int | None = None) -> list[Rule]:
+def rules(
+    model: Any,
+    label: Any = None,
+    top: int | None = None,
+    feature_names: Sequence[str] | None = None,
+) -> list[Rule]:
     """The clauses of a fitted classifier that can vote, strongest first.
 
     Parameters
@@ -75,6 +81,9 @@ def rules(model: Any, label: Any = None, top: int | None = None) -> list[Rule]:
         Rank by the votes for this class only, and leave out clauses that vote against it.
     top : int, optional
         How many at the most.
+    feature_names : sequence of str, optional
+        What to call the bits of X where the model has not seen names, as with the sparse
+        matrix of a vectorizer.
 
     Examples
     --------
@@ -87,7 +96,7 @@ def rules(model: Any, label: Any = None, top: int | None = None) -> list[Rule]:
     """
     check_is_fitted(model, "machine_")
     memory, weights = model.memory_, model.weights_
-    features = feature_descriptions(model)
+    features = feature_descriptions(model, feature_names)
     labels = [_plain(value) for value in model.classes_]
     if label is not None and label not in labels:
         raise ValueError(f"label={label!r} is not a class of this model; it has {labels}")
@@ -107,9 +116,15 @@ def rules(model: Any, label: Any = None, top: int | None = None) -> list[Rule]:
     return found[:top]
 
 
-def feature_descriptions(model: Any) -> list[BitFeature]:
+def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list[BitFeature]:
     """What each bit of a patch says, in the order of memory's first half of columns."""
     booleanizer, grid = model.booleanizer_, model.machine_.spec.grid
+    if names is not None:
+        if len(names) != grid.n_features:
+            raise ValueError(
+                f"feature_names has {len(names)} names, but the model has {grid.n_features} bits"
+            )
+        return [BitFeature(str(name), "bit") for name in names]
     described = booleanizer.describe() if hasattr(booleanizer, "describe") else None
     if model.patch_shape is None:
         if described is not None:

@@ -44,7 +44,9 @@ def learn_classes(y: NDArray[Any], multilabel: bool) -> NDArray[Any]:
         return np.arange(y.shape[1])
     classes = np.unique(y)
     if len(classes) < 2:
-        raise ValueError(f"y has 1 class only ({classes.tolist()[0]!r}); a classifier needs two or more")
+        raise ValueError(
+            f"y has 1 class only ({classes.tolist()[0]!r}); a classifier needs two or more"
+        )
     return classes
 
 
