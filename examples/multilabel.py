@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cotm import CoTMClassifier, rules
+from cotm import CoTMClassifier
 
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 50)
 a, b = X.T
@@ -12,5 +12,5 @@ model = CoTMClassifier(n_clauses=20, T=15, s=3.9, epochs=40, random_state=1).fit
 print("   x  xor and or")
 for bits, outputs in zip(X[:4], model.predict(X[:4]), strict=True):
     print(bits, *outputs, sep="   ")
-for rule in rules(model, top=4):
+for rule in model.rules(top=4):
     print(rule)

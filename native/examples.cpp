@@ -213,4 +213,62 @@ const uint64_t* Literals::patch_truth(uint32_t patch) {
   return truth_.data();
 }
 
+FlatBlock::FlatBlock(uint32_t features)
+    : features_(features), masks_((2 * size_t{features} + 1) * kBlockWords) {}
+
+void FlatBlock::read(const Examples& examples, const int64_t* order, size_t count) {
+  const Buffer<uint64_t> valid = first_bits(count, kBlockWords);
+  if (examples.is_sparse()) {
+    read_sparse(examples, order, count);
+  } else {
+    read_dense(examples, order, count);
+  }
+  for (size_t k = 0; k < features_; ++k) {
+    uint64_t* mask = masks_.data() + 2 * k * kBlockWords;
+    for (size_t w = 0; w < kBlockWords; ++w) mask[kBlockWords + w] = ~mask[w] & valid[w];
+  }
+  std::copy_n(valid.data(), kBlockWords, masks_.data() + 2 * size_t{features_} * kBlockWords);
+}
+
+void FlatBlock::read_dense(const Examples& examples, const int64_t* order, size_t count) {
+  uint64_t square[64];
+  for (size_t group = 0; group < kBlockWords; ++group) {
+    for (size_t column = 0; column < examples.row_words(); ++column) {
+      for (size_t r = 0; r < 64; ++r) {
+        const size_t e = 64 * group + r;
+        square[r] = e < count ? examples.image(static_cast<size_t>(order[e]))[column] : 0;
+      }
+      transpose64(square);
+      const size_t end = std::min<size_t>(64, features_ - 64 * column);
+      for (size_t k = 0; k < end; ++k) {
+        masks_[2 * (64 * column + k) * kBlockWords + group] = square[k];
+      }
+    }
+  }
+}
+
+void FlatBlock::read_sparse(const Examples& examples, const int64_t* order, size_t count) {
+  for (size_t k = 0; k < features_; ++k) {
+    std::fill_n(masks_.data() + 2 * k * kBlockWords, kBlockWords, 0);
+  }
+  for (size_t e = 0; e < count; ++e) {
+    const size_t index = static_cast<size_t>(order[e]);
+    for (const uint32_t* k = examples.features_begin(index); k != examples.features_end(index);
+         ++k) {
+      masks_[2 * size_t{*k} * kBlockWords + e / 64] |= uint64_t{1} << (e % 64);
+    }
+  }
+}
+
+void transpose64(uint64_t* words) {
+  uint64_t mask = 0x00000000FFFFFFFFu;
+  for (unsigned width = 32; width; width /= 2, mask ^= mask << width) {
+    for (unsigned r = 0; r < 64; r = (r + width + 1) & ~width) {
+      const uint64_t swap = (words[r] >> width ^ words[r + width]) & mask;
+      words[r] ^= swap << width;
+      words[r + width] ^= swap;
+    }
+  }
+}
+
 }  // namespace cotm

@@ -112,6 +112,26 @@ class Literals {
   size_t sparse_index_ = 0;
 };
 
+// Masks over up to 512 flat examples: [literal][8], and last the literal that is always true.
+class FlatBlock {
+ public:
+  static constexpr size_t kExamples = 64 * kBlockWords;
+
+  explicit FlatBlock(uint32_t features);
+  void read(const Examples& examples, const int64_t* order, size_t count);
+  const uint64_t* masks() const { return masks_.data(); }
+  const uint64_t* valid() const { return masks_.data() + 2 * size_t{features_} * kBlockWords; }
+
+ private:
+  void read_dense(const Examples& examples, const int64_t* order, size_t count);
+  void read_sparse(const Examples& examples, const int64_t* order, size_t count);
+
+  uint32_t features_;
+  Buffer<uint64_t> masks_;
+};
+
+void transpose64(uint64_t* words);  // bit c of word r to bit r of word c
+
 inline size_t literal_words(uint32_t features) {
   return (2 * static_cast<size_t>(features) + kRowAlign - 1) / kRowAlign;
 }

@@ -13,13 +13,15 @@
 
 namespace cotm {
 
-inline constexpr size_t kBlockWords = 8;      // words of a patch block
-inline constexpr size_t kRowAlign = 64;       // literals a memory row is padded to
-inline constexpr uint32_t kFreeLiterals = 8;  // literals a clause takes without a test
+inline constexpr size_t kBlockWords = 8;          // words of a patch block
+inline constexpr size_t kRowAlign = 64;           // literals a memory row is padded to
+inline constexpr uint32_t kFreeLiterals = 8;      // literals a clause takes without a test
+inline constexpr uint32_t kChunk = 4;             // literals between two tests after that
+inline constexpr uint32_t kSteppedLiterals = 16;  // literals the clauses of a group take in step
 
 // A clause's included literals. The order is free: those that end clauses early drift to
-// the front. Lists shorter than kFreeLiterals are filled up with a literal that is always
-// true, so `length` is the true length and at least kFreeLiterals entries can be read.
+// the front. `length` is a multiple of kChunk and at least kSteppedLiterals; what the clause
+// does not need of it is the filler, a literal that is always true.
 struct IncludeList {
   uint32_t* literals;
   uint32_t length;
@@ -44,7 +46,8 @@ struct Kernels {
   void (*select)(Key key, uint32_t first, uint32_t count, uint64_t threshold, uint64_t* out);
 
   // Clauses over patches. masks: [block][literal][8]; `any` gets a bit per clause that
-  // fires; `left` [clause][block][8] gets the matching patches of those that do.
+  // fires; `left` [firing clause][block][8] gets their matching patches, one after the other,
+  // and must have room for all clauses.
   void (*match_patches)(IncludeList* lists, size_t count, const uint64_t* masks,
                         size_t block_stride, size_t blocks, const uint64_t* valid, uint64_t* any,
                         uint64_t* left);
@@ -54,20 +57,18 @@ struct Kernels {
                               size_t block_stride, size_t blocks, const uint64_t* valid,
                               uint64_t* any, uint64_t* left);
 
-  // Clauses over one flat example, by packed include rows of `words` words.
-  void (*match_rows)(const uint64_t* include, size_t count, size_t words, const uint64_t* truth,
-                     uint64_t* any);
-
-  // Clauses over one flat example, by include lists (for very wide examples).
-  void (*match_lists)(IncludeList* lists, size_t count, const uint64_t* truth, uint64_t* any);
+  // One clause over one block; `found` may be `valid`.
+  void (*match_block)(const IncludeList& list, const uint64_t* masks, const uint64_t* valid,
+                      uint64_t* found);
 
   // votes[i] += weights[j][i] for every clause j whose bit is set.
   void (*add_votes)(const uint64_t* any, size_t count, const int32_t* weights, size_t m,
                     int64_t* votes);
 
-  // Updates a memory row and writes its include bits. Returns whether one of them changed.
+  // Updates a memory row; writes which literals are included now and which of them changed.
+  // Returns whether any did.
   bool (*feedback)(const Feedback& feedback, const uint32_t* spread, const uint64_t* valid,
-                   size_t words, int8_t* row, uint64_t* include);
+                   size_t words, int8_t* row, uint64_t* include, uint64_t* flipped);
 
   // mask = (bits >> shift) & valid, negated = ~(bits >> shift) & valid, over blocks.
   void (*shift_masks)(const uint64_t* bits, size_t shift, const uint64_t* valid, size_t blocks,

@@ -57,6 +57,7 @@ class Machine {
   void clause_outputs(const Examples& examples, unsigned threads, bool* out) const;  // [example][n]
   void state(int8_t* memory, int32_t* weights) const;
 
+  IncludeList* lists() { return lists_.data(); }
   const Config& config() const { return config_; }
   const Kernels& kernels() const { return kernels_; }
   ~Machine();
@@ -64,25 +65,19 @@ class Machine {
  private:
   friend class Trainer;
 
-  void store_include(uint32_t clause, const uint64_t* include);
+  void edit_list(uint32_t clause, const uint64_t* include, const uint64_t* flipped);
   const CompiledModel& compiled() const;
 
   Config config_;
   const Kernels& kernels_;
   size_t words_;  // of a row of literals as bits; a memory row has 64 bytes per word
-  bool packed_;   // flat and narrow: clauses are matched by include rows, else by lists
   Buffer<int8_t> memory_;
   Buffer<int32_t> weights_;
-  Buffer<uint64_t> include_;               // [n][words] when packed_
-  std::vector<IncludeList> lists_;         // when not packed_
+  std::vector<IncludeList> lists_;
   std::vector<Buffer<uint32_t>> entries_;  // what lists_ points into
   Buffer<uint32_t> spread_;                // hash32's view of each feature index
   Buffer<uint64_t> valid_;                 // which literals of a row are not padding
   mutable std::unique_ptr<const CompiledModel> compiled_;  // until training changes the state
 };
-
-// Writes a clause's included literals to a list: those already there keep their order.
-void refresh_list(const uint64_t* include, size_t words, uint32_t filler, uint64_t* scratch,
-                  IncludeList& list, Buffer<uint32_t>& entries);
 
 }  // namespace cotm

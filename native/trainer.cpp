@@ -7,13 +7,20 @@ namespace cotm {
 
 namespace {
 
+// The clauses of one thread of several.
+ClauseRange split(uint32_t n, unsigned thread, unsigned threads) {
+  const uint32_t first = static_cast<uint32_t>(uint64_t{n} * thread / threads);
+  return {first, static_cast<uint32_t>(uint64_t{n} * (thread + 1) / threads) - first};
+}
+
 constexpr uint32_t kNarrowDelta = 127;  // more outputs than this overflow an int8 delta
 
 // Feedback of very many outputs to one clause: the sum needs a wider type.
 bool feedback_wide(const Feedback& f, const uint32_t* spread, const uint64_t* valid, size_t words,
-                   int8_t* row, uint64_t* include) {
+                   int8_t* row, uint64_t* include, uint64_t* flipped) {
   bool changed = false;
   std::fill_n(include, words, 0);
+  std::fill_n(flipped, words, 0);
   for (size_t l = 0; l < words * 64; ++l) {
     const bool truth = f.truth && (f.truth[l / 64] >> (l % 64) & 1);
     int32_t delta = 0;
@@ -30,22 +37,13 @@ bool feedback_wide(const Feedback& f, const uint32_t* spread, const uint64_t* va
       delta += static_cast<int32_t>(f.type2);
     }
     const int32_t entry = std::clamp(row[l] + delta, -f.depth, f.depth - 1);
-    changed |= (entry >= 0) != (row[l] >= 0);
+    const bool flips = (entry >= 0) != (row[l] >= 0);
+    changed |= flips;
+    flipped[l / 64] |= static_cast<uint64_t>(flips) << (l % 64);
     row[l] = static_cast<int8_t>(entry);
     include[l / 64] |= static_cast<uint64_t>(entry >= 0) << (l % 64);
   }
   return changed;
-}
-
-// The `rank`-th set bit, counted from 0.
-uint32_t nth_bit(const uint64_t* words, uint64_t rank) {
-  size_t w = 0;
-  for (uint64_t here; rank >= (here = static_cast<uint64_t>(std::popcount(words[w]))); ++w) {
-    rank -= here;
-  }
-  uint64_t bits = words[w];
-  for (; rank; --rank) bits &= bits - 1;
-  return static_cast<uint32_t>(64 * w) + static_cast<uint32_t>(std::countr_zero(bits));
 }
 
 }  // namespace
@@ -63,23 +61,20 @@ Trainer::Trainer(Machine& machine, unsigned thread, unsigned threads)
       config_(machine.config_),
       kernels_(machine.kernels_),
       thread_(thread),
-      first_(static_cast<uint32_t>(uint64_t{config_.n} * thread / threads)),
-      count_(static_cast<uint32_t>(uint64_t{config_.n} * (thread + 1) / threads) - first_),
-      clause_words_((count_ + 63) / 64),
-      literals_(config_.grid, kernels_),
+      range_(split(config_.n, thread, threads)),
+      clause_words_(range_.words()),
+      matcher_(make_matcher(machine, range_)),
       total_(config_.m),
-      fires_(clause_words_),
       negative_(config_.m * clause_words_),
       type1_(config_.m * clause_words_),
       type2_(config_.m * clause_words_),
       keys_(config_.m),
       include_(machine.words_),
-      scratch_(machine.words_) {
-  if (!config_.grid.flat()) left_ = Buffer<uint64_t>(count_ * literals_.blocks() * kBlockWords);
+      flipped_(machine.words_) {
   if (config_.max_literals) row_before_.resize(machine.words_ * 64);
-  for (uint32_t j = 0; j < count_; ++j) {
+  for (uint32_t j = 0; j < range_.count; ++j) {
     for (uint32_t i = 0; i < config_.m; ++i) {
-      const int32_t w = machine.weights_[size_t{first_ + j} * config_.m + i];
+      const int32_t w = machine.weights_[size_t{range_.first + j} * config_.m + i];
       negative_[i * clause_words_ + j / 64] |= static_cast<uint64_t>(w < 0) << (j % 64);
     }
   }
@@ -92,30 +87,17 @@ void Trainer::run(const TrainTask& task, VoteBoard& board, Barrier& barrier) {
     const uint64_t* scale = task.scales + (task.one_scale ? 0 : 2 * index);
     const uint64_t key = step_key(config_.seed, task.step + turn);
 
-    literals_.read(task.examples, index);
-    match();
+    fires_ = matcher_->match(task, turn);
     int64_t* votes = board.of(thread_, turn);
     std::fill_n(votes, config_.m, 0);
-    kernels_.add_votes(fires_.data(), count_, machine_.weights_.data() + size_t{first_} * config_.m,
-                       config_.m, votes);
+    kernels_.add_votes(fires_, range_.count,
+                       machine_.weights_.data() + size_t{range_.first} * config_.m, config_.m,
+                       votes);
     barrier.wait();
     board.sum(turn, total_.data());
     count(target);
     select(target, scale, key);
     give_feedback(target, key);
-  }
-}
-
-void Trainer::match() {
-  if (machine_.packed_) {
-    kernels_.match_rows(machine_.include_.data() + first_ * machine_.words_, count_,
-                        machine_.words_, literals_.truth(), fires_.data());
-  } else if (config_.grid.flat()) {
-    kernels_.match_lists(machine_.lists_.data() + first_, count_, literals_.truth(), fires_.data());
-  } else {
-    kernels_.match_patches(machine_.lists_.data() + first_, count_, literals_.masks(),
-                           literals_.block_stride(), literals_.blocks(), literals_.valid_patches(),
-                           fires_.data(), left_.data());
   }
 }
 
@@ -142,15 +124,15 @@ void Trainer::select(const uint8_t* target, const uint64_t* scale, uint64_t key)
     uint64_t* type2 = type2_.data() + active_.size() * clause_words_;
     const uint64_t* negative = negative_.data() + i * clause_words_;
     const Key select_key = make_key(key, Purpose::select, i, 0);
-    kernels_.select(select_key, first_, count_, threshold1, type1);
+    kernels_.select(select_key, range_.first, range_.count, threshold1, type1);
     if (threshold2 == threshold1) {
       std::copy_n(type1, clause_words_, type2);
     } else {
-      kernels_.select(select_key, first_, count_, threshold2, type2);
+      kernels_.select(select_key, range_.first, range_.count, threshold2, type2);
     }
     if (!config_.sharing) {  // an output selects among the clauses it owns
-      for (uint32_t j = 0; j < count_; ++j) {
-        if (uint64_t{first_ + j} * config_.m / config_.n != i) {
+      for (uint32_t j = 0; j < range_.count; ++j) {
+        if (uint64_t{range_.first + j} * config_.m / config_.n != i) {
           type1[j / 64] &= ~(uint64_t{1} << (j % 64));
           type2[j / 64] &= ~(uint64_t{1} << (j % 64));
         }
@@ -182,30 +164,20 @@ void Trainer::give_feedback(const uint8_t* target, uint64_t key) {
         const bool type1 = type1_[a * clause_words_ + w] & bit;
         const bool type2 = type2_[a * clause_words_ + w] & bit;
         if (type1) {
-          keys_[feedback.type1++] = make_key(key, Purpose::draw, active_[a], first_ + local);
+          keys_[feedback.type1++] = make_key(key, Purpose::draw, active_[a], range_.first + local);
         }
         feedback.type2 += type2;
         if (fires && (type1 || type2)) move_weight(local, active_[a], target[active_[a]]);
       }
-      if (fires) feedback.truth = literals_.patch_truth(choose_patch(local, key));
-      update_row(feedback, first_ + local, key);
+      if (fires) feedback.truth = matcher_->truth(local, key);
+      update_row(feedback, local, key);
     }
   }
 }
 
-uint32_t Trainer::choose_patch(uint32_t local, uint64_t key) const {
-  if (config_.grid.flat()) return 0;
-  const size_t words = literals_.blocks() * kBlockWords;
-  const uint64_t* left = left_.data() + local * words;
-  uint64_t found = 0;
-  for (size_t w = 0; w < words; ++w) found += static_cast<uint64_t>(std::popcount(left[w]));
-  const uint64_t draw = hash32(make_key(key, Purpose::patch, 0, 0), first_ + local);
-  return nth_bit(left, draw * found >> 32);
-}
-
 void Trainer::move_weight(uint32_t local, uint32_t output, bool up) {
   if (!config_.learn_weights) return;
-  int32_t& weight = machine_.weights_[size_t{first_ + local} * config_.m + output];
+  int32_t& weight = machine_.weights_[size_t{range_.first + local} * config_.m + output];
   int64_t moved = int64_t{weight} + (up ? 1 : -1);
   if (!config_.sharing) {  // a clause keeps its side
     moved = weight > 0 ? std::max<int64_t>(moved, 1) : std::min<int64_t>(moved, -1);
@@ -217,22 +189,18 @@ void Trainer::move_weight(uint32_t local, uint32_t output, bool up) {
   negative = weight < 0 ? negative | bit : negative & ~bit;
 }
 
-void Trainer::update_row(const Feedback& feedback, uint32_t clause, uint64_t key) {
+void Trainer::update_row(const Feedback& feedback, uint32_t local, uint64_t key) {
+  const uint32_t clause = range_.first + local;
   int8_t* row = machine_.memory_.data() + size_t{clause} * machine_.words_ * 64;
   if (config_.max_literals) std::copy_n(row, machine_.words_ * 64, row_before_.data());
   const bool wide = feedback.type1 > kNarrowDelta || feedback.type2 > kNarrowDelta;
   const bool changed = (wide ? feedback_wide : kernels_.feedback)(
       feedback, machine_.spread_.data(), machine_.valid_.data(), machine_.words_, row,
-      include_.data());
+      include_.data(), flipped_.data());
   if (!changed) return;
   if (config_.max_literals) limit_literals(clause, row, key);
-  if (machine_.packed_) {
-    std::copy_n(include_.data(), machine_.words_,
-                machine_.include_.data() + size_t{clause} * machine_.words_);
-  } else {
-    refresh_list(include_.data(), machine_.words_, 2 * config_.grid.features(), scratch_.data(),
-                 machine_.lists_[clause], machine_.entries_[clause]);
-  }
+  machine_.edit_list(clause, include_.data(), flipped_.data());
+  matcher_->list_changed(local, include_.data(), flipped_.data());
 }
 
 // Of the literals a full clause would newly include, those with the largest hashes stay out.
@@ -258,6 +226,7 @@ void Trainer::limit_literals(uint32_t clause, int8_t* row, uint64_t key) {
     const uint32_t l = fresh[i].second;
     row[l] = -1;
     include_[l / 64] &= ~(uint64_t{1} << (l % 64));
+    flipped_[l / 64] &= ~(uint64_t{1} << (l % 64));
   }
 }
 

@@ -2,7 +2,7 @@
 // barrier per example, and the result does not depend on the number of threads.
 #pragma once
 
-#include "machine.hpp"
+#include "matcher.hpp"
 #include "threads.hpp"
 
 namespace cotm {
@@ -31,31 +31,27 @@ class Trainer {
 
  private:
   // Stages of one step, named as in the reference backend.
-  void match();
   void count(const uint8_t* target);
   void select(const uint8_t* target, const uint64_t* scale, uint64_t key);
   void give_feedback(const uint8_t* target, uint64_t key);
-  void update_clause(uint32_t local, bool fires, uint64_t key);
-  uint32_t choose_patch(uint32_t local, uint64_t key) const;
   void move_weight(uint32_t local, uint32_t output, bool up);
-  void update_row(const Feedback& feedback, uint32_t clause, uint64_t key);
+  void update_row(const Feedback& feedback, uint32_t local, uint64_t key);
   void limit_literals(uint32_t clause, int8_t* row, uint64_t key);
 
   Machine& machine_;
   const Config& config_;
   const Kernels& kernels_;
   unsigned thread_;
-  uint32_t first_, count_;  // the clauses of this thread
-  size_t clause_words_;     // words of a bit per own clause
-  Literals literals_;
+  ClauseRange range_;    // the clauses of this thread
+  size_t clause_words_;  // words of a bit per own clause
+  std::unique_ptr<Matcher> matcher_;
+  const uint64_t* fires_ = nullptr;      // bit per own clause
   std::vector<int64_t> total_;           // votes of all clauses
-  std::vector<uint64_t> fires_;          // bit per own clause
-  Buffer<uint64_t> left_;                // matching patches per own clause
   std::vector<uint64_t> negative_;       // [m][clause_words]: weight < 0
   std::vector<uint32_t> active_;         // outputs with a threshold above 0
   std::vector<uint64_t> type1_, type2_;  // [active][clause_words]
   std::vector<Key> keys_;
-  std::vector<uint64_t> include_, scratch_;
+  std::vector<uint64_t> include_, flipped_;
   std::vector<int8_t> row_before_;
 };
 

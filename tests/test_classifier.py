@@ -1,7 +1,7 @@
 """What the classifiers add to the machine: labels, options, and manners."""
 
 import io
-import threading
+import signal
 import time
 from contextlib import redirect_stderr
 
@@ -13,7 +13,9 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 
 import cotm
+import cotm.training
 from cotm import CoTMClassifier, TMClassifier
+from cotm.progress import Silent
 from cotm.targets import split_validation
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
@@ -60,6 +62,21 @@ def test_multilabel(form):
     assert np.array_equal(decision > 0, Y == 1)
     assert np.array_equal(probability >= 0.5, Y == 1)
     assert probability.min() > 0 and probability.max() < 1
+
+
+def test_multilabel_columns_keep_their_names():
+    Y = pd.DataFrame({"wet": BITS[:, 0], "cold": BITS[:, 1]})
+    model = small(epochs=30, T=40, s=4.0).fit(BITS, Y)
+    assert model.classes_.tolist() == ["wet", "cold"]
+    assert set(model.rules()[0].weights) == {"wet", "cold"}
+
+
+def test_threads_of_a_fitted_model_can_change():
+    model = small().fit(BITS, LABELS)
+    votes = model.votes(BITS)
+    assert np.array_equal(model.set_params(n_jobs=2).votes(BITS), votes)
+    with pytest.raises(ValueError, match="n_jobs=0"):
+        model.set_params(n_jobs=0).votes(BITS)
 
 
 def test_binary_and_multiclass_scores():
@@ -281,8 +298,18 @@ def test_gray_images_become_bits():
     assert type(floats.booleanizer_).__name__ == "ImageThermometer"
     bytes_ = small(patch_shape=(4, 4)).fit((images * 15).astype(np.uint8), y)
     assert type(bytes_.booleanizer_).__name__ == "AdaptiveGaussianThreshold"
+    integers = small(patch_shape=(4, 4)).fit((images * 15).astype(np.int64), y)
+    assert state(integers) == state(bytes_)
     chosen = small(patch_shape=(4, 4), booleanize=cotm.ImageThermometer(n_bits=2)).fit(images, y)
     assert chosen.machine_.spec.grid.channels == 2
+
+
+def test_images_in_a_frame_keep_column_names():
+    X, y = load_digits(return_X_y=True, as_frame=True)
+    model = small(patch_shape=(4, 4), image_shape=(8, 8)).fit(X, y)
+    assert model.feature_names_in_.tolist() == list(X.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X[X.columns[::-1]])
 
 
 def test_sequences():
@@ -363,7 +390,7 @@ def test_bad_fit_names_the_problem_and_changes_nothing(parameters, X, y, message
     with pytest.raises((ValueError, MemoryError), match=message):
         fitted.fit(X, y)
     assert vars(fitted) == before
-    assert np.array_equal(fitted.votes(BITS), votes)
+    assert np.array_equal(fitted.machine_.votes(BITS), votes)
 
 
 @pytest.mark.parametrize(
@@ -420,37 +447,67 @@ def test_unfitted():
 # Interruption ------------------------------------------------------------------------
 
 
-def test_interrupted_fit_keeps_finished_epochs_and_resumes_exactly():
-    import signal
+@pytest.fixture
+def interrupt_in_epoch(monkeypatch):
+    """Makes Ctrl-C arrive while the given epoch is under way."""
 
+    def arrange(epoch):
+        class Interrupting(Silent):
+            finished = 0
+
+            def examples_done(self, done):
+                if self.finished == epoch - 1:
+                    signal.raise_signal(signal.SIGINT)
+
+            def epoch_done(self, record):
+                self.finished = record["epoch"]
+
+        monkeypatch.setattr(cotm.training, "make_reporter", lambda *arguments: Interrupting())
+
+    yield arrange
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_interrupted_fit_keeps_finished_epochs_and_resumes_exactly(interrupt_in_epoch, monkeypatch):
     X, y = load_digits(return_X_y=True)
-    model = small(n_clauses=200, epochs=12)
-
-    def interrupt(estimator, record):
-        if record["epoch"] == 5:
-            threading.Timer(0.01, signal.raise_signal, [signal.SIGINT]).start()
-
-    model.set_params(callbacks=[interrupt])
+    model = small(epochs=12)
+    interrupt_in_epoch(5)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    assert 5 <= len(model.history_) < 12
-    assert model.step_ == len(model.history_) * len(X)
-    model.set_params(callbacks=None).fit(X, y, resume=True)
-    assert state(model) == state(small(n_clauses=200, epochs=12).fit(X, y))
+    assert len(model.history_) == 4
+    assert model.step_ == 4 * len(X)
+    monkeypatch.undo()
+    model.fit(X, y, resume=True)
+    assert state(model) == state(small(epochs=12).fit(X, y))
 
 
-def test_interrupt_before_the_first_epoch_leaves_an_unfitted_model():
-    import signal
-
-    X = RNG.integers(0, 2, (200_000, 30))
-    model = small(n_clauses=400)
-    threading.Timer(1.0, signal.raise_signal, [signal.SIGINT]).start()
+def test_interrupt_before_the_first_epoch_leaves_an_unfitted_model(interrupt_in_epoch):
+    X, y = load_digits(return_X_y=True)
+    model = small()
+    interrupt_in_epoch(1)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(X, X[:, 0])
-    if len(vars(model)) != len(small().get_params()):
-        pytest.skip("this machine finished an epoch before the interrupt")
+        model.fit(X, y)
+    assert vars(model) == small().get_params()
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+def test_resuming_what_is_finished_changes_nothing():
+    X, y = load_digits(return_X_y=True)
+    for parameters in ({}, {"early_stopping": True, "patience": 2, "epochs": 60}):
+        model = small(**parameters).fit(X, y)
+        before = state(model)
+        assert state(model.fit(X, y, resume=True)) == before
+
+
+def test_more_epochs_after_early_stopping_keep_the_best_of_all():
+    X, y = load_digits(return_X_y=True)
+    model = small(early_stopping=True, patience=50, epochs=8).fit(X, y)
+    model.set_params(epochs=9).fit(X, y, resume=True)
+    scores = [r["validation_accuracy"] for r in model.history_]
+    assert len(scores) == 9
+    _, held = split_validation(model.seed_, np.eye(10, dtype=np.uint8)[y], 0.1, False)
+    assert model.score(X[held], y[held]) == pytest.approx(max(scores))
 
 
 def test_error_in_a_callback_keeps_finished_epochs():

@@ -49,6 +49,9 @@ CASES = {
     "object labels": (small(), IRIS_X, np.array(["x", "y", "z"], dtype=object)[IRIS_Y]),
     "frame": (small(), frame(), frame()["smoker"]),
     "multilabel": (small(), IRIS_X, np.eye(3, dtype=int)[IRIS_Y]),
+    "named labels": (
+        small(), IRIS_X, pd.DataFrame(np.eye(3, dtype=int)[IRIS_Y], columns=["b", "c", "a"]),
+    ),
     "bits": (small(), (IRIS_X > 3).astype(int), IRIS_Y),
     "weighted": (small(TMClassifier), IRIS_X, IRIS_Y),
     "plain": (small(TMClassifier, T=5, weighted=False), IRIS_X, IRIS_Y),
@@ -83,7 +86,7 @@ def test_a_loaded_model_is_the_same_model(case, tmp_path):
     assert np.array_equal(loaded.votes(X), model.votes(X))
     assert np.array_equal(loaded.predict(X), model.predict(X))
     assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    assert [str(r) for r in cotm.rules(loaded)] == [str(r) for r in cotm.rules(model)]
+    assert [str(r) for r in loaded.rules()] == [str(r) for r in model.rules()]
     parameters = {k: v for k, v in model.get_params().items() if not k.startswith("booleanize")}
     assert {k: v for k, v in loaded.get_params().items() if k in parameters} == parameters
     for each in (loaded, model):
@@ -130,6 +133,18 @@ def test_file_permissions_follow_the_umask(tmp_path):
     umask = os.umask(0)
     os.umask(umask)
     assert stat.S_IMODE((tmp_path / "m.cotm").stat().st_mode) == 0o666 & ~umask
+
+
+def test_links_stay_links_and_devices_devices(tmp_path):
+    model = small().fit(IRIS_X, IRIS_Y)
+    (tmp_path / "link.cotm").symlink_to(tmp_path / "target.cotm")
+    model.save(tmp_path / "link.cotm")
+    assert (tmp_path / "link.cotm").is_symlink()
+    assert state(cotm.load(tmp_path / "target.cotm")) == state(model)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file"):
+        model.save(tmp_path / "pipe")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
 @pytest.mark.parametrize("path", ["missing/folder/m.cotm", "/proc/m.cotm", "."])

@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import cotm
-from cotm import BitFeature, Condition, CoTMClassifier, Rule, rules
+from cotm import BitFeature, Condition, CoTMClassifier, Rule
 from cotm.rules import feature_descriptions, simplify
 
 
@@ -35,7 +35,7 @@ def fitted():
 def test_a_rule_holds_where_its_clause_fires(fitted):
     model, X = fitted
     outputs = model.clause_outputs(X)
-    found = rules(model)
+    found = model.rules()
     assert found
     rows = X.to_dict("records")
     for rule in found:
@@ -50,21 +50,21 @@ def test_rules_carry_all_votes(fitted):
     outputs = model.clause_outputs(X)
     votes = sum(
         outputs[:, r.clause, None] * np.array([r.weights[c] for c in model.classes_])
-        for r in rules(model)
+        for r in model.rules()
     )
     assert np.array_equal(votes, model.votes(X))
 
 
 def test_order_label_and_top(fitted):
     model, _ = fitted
-    strengths = [rule.strength for rule in rules(model)]
+    strengths = [rule.strength for rule in model.rules()]
     assert strengths == sorted(strengths, reverse=True)
-    assert len(rules(model, top=3)) == 3
-    for_setosa = [rule.weights["setosa"] for rule in rules(model, label="setosa")]
+    assert len(model.rules(top=3)) == 3
+    for_setosa = [rule.weights["setosa"] for rule in model.rules(label="setosa")]
     assert for_setosa == sorted(for_setosa, reverse=True)
     assert min(for_setosa) > 0
     with pytest.raises(ValueError, match=r"label='rose' is not a class.*setosa"):
-        rules(model, label="rose")
+        model.rules(label="rose")
 
 
 def test_text():
@@ -97,6 +97,6 @@ def test_names_of_patches():
 def test_given_names():
     X = np.array([[0, 1], [1, 0]] * 20)
     model = cotm.CoTMClassifier(10, T=5, s=3, random_state=0).fit(X, X[:, 0])
-    assert "fever" in str(rules(model, label=1, feature_names=["fever", "cough"])[0])
+    assert "fever" in str(model.rules(label=1, feature_names=["fever", "cough"])[0])
     with pytest.raises(ValueError, match="1 names, but the model has 2 bits"):
-        rules(model, feature_names=["fever"])
+        model.rules(feature_names=["fever"])

@@ -3,19 +3,25 @@
 >>> from cotm import CoTMClassifier, TMClassifier, load
 """
 
-from .booleanize import (
-    AdaptiveGaussianThreshold,
-    BitFeature,
-    Booleanizer,
-    Categories,
-    ImageThermometer,
-    Thermometer,
-)
-from .checkpoint import Checkpoint
-from .classifier import CoTMClassifier, TMClassifier
-from .files import ModelFileError, load
-from .machine import Machine
-from .rules import Condition, Rule, rules
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .booleanize import (
+        AdaptiveGaussianThreshold,
+        BitFeature,
+        Booleanizer,
+        Categories,
+        ImageThermometer,
+        Thermometer,
+    )
+    from .checkpoint import Checkpoint
+    from .classifier import CoTMClassifier, TMClassifier
+    from .files import ModelFileError, load
+    from .machine import Machine
+    from .rules import Condition, Rule
 
 __version__ = "0.1.0"
 
@@ -34,5 +40,34 @@ __all__ = [
     "TMClassifier",
     "Thermometer",
     "load",
-    "rules",
 ]
+
+# Names are imported when first used: scikit-learn takes a second, and `cotm --help` needs none.
+_HOMES = {
+    "AdaptiveGaussianThreshold": "booleanize",
+    "BitFeature": "booleanize",
+    "Booleanizer": "booleanize",
+    "Categories": "booleanize",
+    "Checkpoint": "checkpoint",
+    "CoTMClassifier": "classifier",
+    "Condition": "rules",
+    "ImageThermometer": "booleanize",
+    "Machine": "machine",
+    "ModelFileError": "files",
+    "Rule": "rules",
+    "TMClassifier": "classifier",
+    "Thermometer": "booleanize",
+    "load": "files",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -21,9 +21,10 @@ from .literals import Examples
 from .machine import Machine, TrainingSet, training_bytes
 from .parameters import MAX_T, check_choice, check_flag, check_integer, check_number, format_bytes
 from .progress import format_seconds
+from .rules import Rule, rules
 from .targets import (
+    distinct_classes,
     example_weights,
-    learn_classes,
     make_targets,
     read_labels,
     split_validation,
@@ -162,7 +163,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     f"class_weight={self.class_weight!r} needs all data at once; with partial_fit "
                     "pass a dictionary or sample_weight"
                 )
-            if not goes_on and classes is None and not read_labels(y)[1]:
+            if not goes_on and classes is None and not read_labels(y).multilabel:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             training, _ = self._prepare(
                 X, y, sample_weight, goes_on=goes_on, classes=classes, split=False
@@ -220,28 +221,28 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[TrainingSet, Held | None]:
         """Check everything, then set what fitting sets, and bring the data to the machine."""
         self._check_parameters()
-        labels, multilabel = read_labels(y)
+        labels = read_labels(y)
         reader = self._reader if goes_on else InputReader.from_parameters(self)
         examples = reader.read(self, X) if goes_on else reader.fit(self, X)
-        check_consistent_length(examples.bits, labels)
+        check_consistent_length(examples.bits, labels.values)
         if goes_on:
-            if multilabel != self._multilabel:
+            if labels.multilabel != self._multilabel:
                 raise ValueError("y is of another kind (labels or indicator matrix) than before")
             known = self.classes_
-        elif classes is not None and not multilabel:
-            known = learn_classes(np.asarray(classes), multilabel)
+        elif classes is not None and not labels.multilabel:
+            known = distinct_classes(np.asarray(classes))
         else:
-            known = learn_classes(labels, multilabel)
-        targets = make_targets(labels, known, multilabel)
-        weight = example_weights(examples.bits, labels, sample_weight, self.class_weight)
+            known = labels.classes()
+        targets = make_targets(labels, known)
+        weight = example_weights(examples.bits, labels.values, sample_weight, self.class_weight)
         if goes_on:
             self._renew_machine()
         else:
-            self._start(reader, known, multilabel, targets.shape[1])
+            self._start(reader, known, labels.multilabel, targets.shape[1])
         held = None
         if split and self.early_stopping:
             rows, held_rows = split_validation(
-                self.seed_, targets, self.validation_fraction, multilabel
+                self.seed_, targets, self.validation_fraction, labels.multilabel
             )
             held = Held(examples[held_rows], targets[held_rows])
             examples, targets = examples[rows], targets[rows]
@@ -427,12 +428,33 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def votes(self, X: Any) -> NDArray[np.int64]:
         """Vote sums per output, integers (N, m), unclipped."""
         examples = self._examples(X)
-        return self.machine_.votes(examples.bits)
+        return self.machine_.votes(examples.bits, n_jobs=self.n_jobs)
 
     def clause_outputs(self, X: Any) -> NDArray[np.bool_]:
         """Which clauses fire on each example, (N, n_clauses)."""
         examples = self._examples(X)
-        return self.machine_.clause_outputs(examples.bits)
+        return self.machine_.clause_outputs(examples.bits, n_jobs=self.n_jobs)
+
+    def rules(
+        self,
+        label: Any = None,
+        top: int | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> list[Rule]:
+        """The clauses that can vote as rules, strongest first.
+
+        Parameters
+        ----------
+        label : optional
+            Rank by the votes for this class only, and leave out clauses that vote against it.
+        top : int, optional
+            How many at the most.
+        feature_names : sequence of str, optional
+            What to call the bits of X where the model has not seen names, as with the sparse
+            matrix of a vectorizer.
+        """
+        check_is_fitted(self, "machine_")
+        return rules(self, label, top, feature_names)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels, (N,); with several labels an indicator matrix (N, m)."""

@@ -8,6 +8,7 @@ describes the fields.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -139,8 +140,11 @@ def _checksum(text: str, tensors: dict[str, NDArray[Any]]) -> str:
 
 def _replace_file(path: Path, data: bytes) -> None:
     """A crash at any point leaves the old file or the new one, never a part."""
+    path = Path(os.path.realpath(path))  # a link stays a link
     temporary = None
     try:
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "it is not a regular file")
         with tempfile.NamedTemporaryFile(
             dir=path.parent, prefix=f".{path.name}.", delete=False
         ) as file:
@@ -241,7 +245,7 @@ def _decode(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Any:
     estimator._check_parameters()
     estimator._multilabel = header["multilabel"]
     _expect(isinstance(estimator._multilabel, bool), "multilabel is not a boolean")
-    estimator.classes_ = _decode_classes(header["classes"])
+    estimator.classes_ = _decode_classes(header["classes"], estimator._multilabel)
     estimator.n_features_in_ = _integer(header, "n_features_in", 1, MAX_FEATURES)
     names = header["feature_names_in"]
     if names is not None:
@@ -286,14 +290,17 @@ def _decode_parameters(encoded: Any) -> dict[str, Any]:
     return parameters
 
 
-def _decode_classes(values: Any) -> NDArray[Any]:
+def _decode_classes(values: Any, multilabel: bool) -> NDArray[Any]:
     _expect(isinstance(values, list) and len(values) >= 2, "it names fewer than two classes")
     _expect(all(isinstance(v, str | int | float) for v in values), "classes are of a strange type")
     if len({type(value) for value in values}) == 1:
         classes = np.array(values)
     else:
         classes = np.array(values, dtype=object)
-    _expect(bool((classes[:-1] < classes[1:]).all()), "classes are not in order")
+    if multilabel:
+        _expect(len(set(values)) == len(values), "two labels have one name")
+    else:
+        _expect(bool((classes[:-1] < classes[1:]).all()), "classes are not in order")
     return classes
 
 

@@ -117,7 +117,9 @@ class InputReader:
 
     def _check_images(self, estimator: Any, X: Any, *, reset: bool) -> Any:
         assert self.patch_shape is not None
-        X = _numbers(X) if _is_frame(X) else X
+        if _is_frame(X):
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            X = _numbers(X)
         if scipy.sparse.issparse(X):
             raise ValueError("X is sparse, but patches need dense images; pass X.toarray()")
         X = check_array(X, dtype=None, allow_nd=True, ensure_all_finite=True)
@@ -150,11 +152,8 @@ class InputReader:
             return None
         if self.booleanize != "auto":
             return clone(self.booleanize)
-        return (
-            AdaptiveGaussianThreshold()
-            if X.dtype == np.uint8 and X.ndim > 2 and (len(self.patch_shape or ()) == 2)
-            else ImageThermometer()
-        )
+        plane = len(self.patch_shape or ()) == 2
+        return AdaptiveGaussianThreshold() if plane and _holds_gray(X) else ImageThermometer()
 
 
 def _is_frame(X: Any) -> bool:
@@ -163,6 +162,13 @@ def _is_frame(X: Any) -> bool:
 
 def _numbers(frame: Any) -> Any:
     return frame.to_numpy()
+
+
+def _holds_gray(X: Any) -> bool:
+    """Whether images are 8-bit: bytes, or other integers that fill the range of bytes."""
+    if X.dtype == np.uint8:
+        return True
+    return X.dtype.kind in "iu" and X.min() >= 0 and 127 < X.max() < 256
 
 
 def _holds_bits(values: Any) -> bool:

@@ -366,23 +366,26 @@ class Machine:
 
     # Prediction ----------------------------------------------------------------------
 
-    def votes(self, X: Any) -> NDArray[np.int64]:
-        """Vote sums, (N, m), unclipped."""
-        return self._in_blocks(X, "votes")
+    def votes(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
+        """Vote sums, (N, m), unclipped. ``n_jobs`` as in the constructor, whose is the default."""
+        return self._in_blocks(X, "votes", n_jobs)
 
-    def clause_outputs(self, X: Any) -> NDArray[np.bool_]:
+    def clause_outputs(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.bool_]:
         """Which clauses fire, (N, n); a clause without literals never does."""
-        return self._in_blocks(X, "clause_outputs")
+        return self._in_blocks(X, "clause_outputs", n_jobs)
 
     def predict(self, X: Any) -> NDArray[np.uint8]:
         """Each output, (N, m): 1 where its votes are 0 or more."""
         return (self.votes(X) >= 0).astype(np.uint8)
 
-    def _in_blocks(self, X: Any, call: str) -> NDArray[Any]:
+    def _in_blocks(self, X: Any, call: str, n_jobs: int | None) -> NDArray[Any]:
+        threads = resolve_n_jobs(self.n_jobs if n_jobs is None else n_jobs)
         backend = self._live_backend()
         examples = as_examples(X, self.spec.grid)
         blocks = [
-            getattr(backend, call)(backend.prepare(examples[first : first + _PREDICTION_ROWS]))
+            getattr(backend, call)(
+                backend.prepare(examples[first : first + _PREDICTION_ROWS]), threads
+            )
             for first in range(0, max(1, len(examples)), _PREDICTION_ROWS)
         ]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)

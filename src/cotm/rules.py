@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .booleanize import BitFeature
 
@@ -87,14 +86,13 @@ def rules(
 
     Examples
     --------
-    >>> from cotm import CoTMClassifier, rules
+    >>> from cotm import CoTMClassifier
     >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 50
     >>> y = ["no", "no", "no", "yes"] * 50
     >>> model = CoTMClassifier(10, T=20, s=3, random_state=0).fit(X, y)
-    >>> print(rules(model, label="yes", top=1)[0])  # doctest: +ELLIPSIS
+    >>> print(model.rules(label="yes", top=1)[0])  # doctest: +ELLIPSIS
     if x0 and x1: yes +...
     """
-    check_is_fitted(model, "machine_")
     memory, weights = model.memory_, model.weights_
     features = feature_descriptions(model, feature_names)
     labels = [_plain(value) for value in model.classes_]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -12,13 +12,29 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
+from .parameters import available_memory, format_bytes
 from .randomness import split_order
 
 
-def read_labels(y: Any) -> tuple[NDArray[Any], bool]:
-    """Checked labels: (N,) of any type, or (N, m) of 0 and 1, and whether it is the latter."""
+class Labels(NamedTuple):
+    """Checked labels: (N,) of any type, or (N, m) of 0 and 1 with names for the columns."""
+
+    values: NDArray[Any]
+    multilabel: bool
+    names: list[str] | None = None
+
+    def classes(self) -> NDArray[Any]:
+        """The distinct labels, sorted; of an indicator matrix its columns' names or numbers."""
+        if self.multilabel:
+            return np.arange(self.values.shape[1]) if self.names is None else np.array(self.names)
+        return distinct_classes(self.values)
+
+
+def read_labels(y: Any) -> Labels:
+    """Check y, whatever form it comes in."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    names = list(getattr(y, "columns", ()))
     if scipy.sparse.issparse(y):
         y = y.toarray()
     y = np.asarray(y)
@@ -29,19 +45,18 @@ def read_labels(y: Any) -> tuple[NDArray[Any], bool]:
     check_classification_targets(y)
     kind = type_of_target(y, input_name="y")
     if kind == "multilabel-indicator":
-        return y.astype(np.uint8), True
+        has_names = bool(names) and all(isinstance(name, str) for name in names)
+        return Labels(y.astype(np.uint8), True, names if has_names else None)
     if kind == "multiclass-multioutput":
         raise ValueError(
             "y has several columns that are not 0 and 1; pass one label per row, or an indicator "
             "matrix with a column of 0 and 1 per label"
         )
-    return column_or_1d(y, warn=True), False
+    return Labels(column_or_1d(y, warn=True), False)
 
 
-def learn_classes(y: NDArray[Any], multilabel: bool) -> NDArray[Any]:
-    """The classes of labels, sorted; of an indicator matrix, its columns' numbers."""
-    if multilabel:
-        return np.arange(y.shape[1])
+def distinct_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """The classes among labels, sorted."""
     classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(
@@ -50,9 +65,17 @@ def learn_classes(y: NDArray[Any], multilabel: bool) -> NDArray[Any]:
     return classes
 
 
-def make_targets(y: NDArray[Any], classes: NDArray[Any], multilabel: bool) -> NDArray[np.uint8]:
+def make_targets(labels: Labels, classes: NDArray[Any]) -> NDArray[np.uint8]:
     """Targets (N, m): one-hot, or the indicator matrix itself."""
-    if multilabel:
+    y = labels.values
+    available = available_memory()
+    if available is not None and len(y) * len(classes) > available:
+        raise MemoryError(
+            f"y has {len(classes)} classes, so the targets of {len(y)} examples need "
+            f"{format_bytes(len(y) * len(classes))}, but {format_bytes(available)} are available; "
+            "is it really a column of labels?"
+        )
+    if labels.multilabel:
         if y.shape[1] != len(classes):
             raise ValueError(f"y has {y.shape[1]} columns, but the classifier has {len(classes)}")
         return np.ascontiguousarray(y, dtype=np.uint8)

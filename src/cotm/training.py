@@ -53,7 +53,10 @@ def run(
     Ctrl-C ends it after the last finished epoch, and is raised again on leaving; an epoch
     counts whole or not at all, so a resumed training ends where an uninterrupted one does.
     """
-    finished = False
+    # A training that ended by patience stays ended.
+    finished = plan.validate is not None and course.epochs_since_best() >= plan.patience
+    if plan.validate is not None and course.scores() and course.best is None:
+        course.best = machine.snapshot()  # where early stopping left the machine
     reporter = make_reporter(plan.verbose, plan.epochs, len(training), plan.description)
     with InterruptFlag() as interrupted, reporter:
         while not finished and len(course.history) < plan.epochs:

@@ -83,14 +83,14 @@ class NativeBackend:
             *self._machine.train(data, targets, scales, order, step, threads=self.n_jobs)
         )
 
-    def votes(self, data: Any) -> NDArray[np.int64]:
+    def votes(self, data: Any, n_jobs: int = 1) -> NDArray[np.int64]:
         votes = np.empty((len(data), self.spec.m), dtype=np.int64)
-        self._machine.votes(data, self.n_jobs, votes)
+        self._machine.votes(data, n_jobs, votes)
         return votes
 
-    def clause_outputs(self, data: Any) -> NDArray[np.bool_]:
+    def clause_outputs(self, data: Any, n_jobs: int = 1) -> NDArray[np.bool_]:
         outputs = np.empty((len(data), self.spec.n), dtype=bool)
-        self._machine.clause_outputs(data, self.n_jobs, outputs)
+        self._machine.clause_outputs(data, n_jobs, outputs)
         return outputs
 
     def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:

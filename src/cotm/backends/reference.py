@@ -190,13 +190,13 @@ class ReferenceBackend:
         self._weights = update_weights(spec, weights, outputs, selected_1 | selected_2, target)
         return votes
 
-    def votes(self, data: Examples) -> Int:
+    def votes(self, data: Examples, n_jobs: int = 1) -> Int:
         votes = np.empty((len(data), self.spec.m), dtype=np.int64)
         for index in range(len(data)):
             votes[index] = vote_sums(self._weights, self._outputs(data, index))
         return votes
 
-    def clause_outputs(self, data: Examples) -> Bool:
+    def clause_outputs(self, data: Examples, n_jobs: int = 1) -> Bool:
         outputs = np.empty((len(data), self.spec.n), dtype=bool)
         for index in range(len(data)):
             outputs[index] = self._outputs(data, index)
