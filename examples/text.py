@@ -15,7 +15,7 @@ labels = ["positive"] * len(praise) + ["negative"] * len(blame)
 y = labels * len(frames)
 
 words = CountVectorizer(binary=True, ngram_range=(1, 2), token_pattern=r"\w+")
-classifier = CoTMClassifier(n_clauses=100, s=3.0, epochs=60, random_state=0)
+classifier = CoTMClassifier(n_clauses=100, s=3.0, max_literals=5, epochs=60, random_state=0)
 model = make_pipeline(words, classifier).fit(texts, y)
 print(f"accuracy {model.score(texts, y):.3f}")
 for review in ("not bad", "not great"):

@@ -69,6 +69,8 @@ def test_multilabel_columns_keep_their_names():
     model = small(epochs=30, T=40, s=4.0).fit(BITS, Y)
     assert model.classes_.tolist() == ["wet", "cold"]
     assert set(model.rules()[0].weights) == {"wet", "cold"}
+    with pytest.raises(ValueError, match=r"columns \['cold', 'wet'\], but training began with"):
+        model.set_params(warm_start=True).fit(BITS, Y[["cold", "wet"]])
 
 
 def test_threads_of_a_fitted_model_can_change():

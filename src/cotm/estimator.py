@@ -229,6 +229,10 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if labels.multilabel != self._multilabel:
                 raise ValueError("y is of another kind (labels or indicator matrix) than before")
             known = self.classes_
+            if labels.names is not None and labels.names != known.tolist():
+                raise ValueError(
+                    f"y has the columns {labels.names}, but training began with {known.tolist()}"
+                )
         elif classes is not None and not labels.multilabel:
             known = distinct_classes(np.asarray(classes))
         else:

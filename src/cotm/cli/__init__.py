@@ -1,0 +1,74 @@
+"""The command line: train, predict, evaluate, rules, info, demo.
+
+Whatever takes long to import (scikit-learn, polars, rich) is imported where it is used, so
+that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .demo import demo
+from .errors import Command
+from .evaluate import evaluate
+from .inspect import info, rules
+from .predict import predict
+from .train import train
+
+app = typer.Typer(
+    name="cotm",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _command in (train, predict, evaluate, rules, info, demo):
+    app.command(cls=Command)(_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__
+
+        typer.echo(f"cotm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+) -> None:
+    """Coalesced Tsetlin Machine: a classifier made of readable rules.
+
+    \b
+    Examples:
+      cotm demo
+      cotm train flowers.csv --target species --out flowers.cotm
+      cotm predict flowers.cotm new.csv > predictions.csv
+      cotm rules flowers.cotm
+
+    \b
+    Results go to standard output; progress, messages and errors go to standard
+    error, an error as one line that starts with "error: ".
+
+    \b
+    Exit codes:
+      0    done
+      1    something is wrong with the data, the model file or the system
+      2    wrong usage
+      130  interrupted by Ctrl-C
+    """
+
+
+def main() -> None:
+    """Entry point of the program ``cotm``."""
+    app(prog_name="cotm")

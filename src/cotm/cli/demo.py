@@ -1,0 +1,87 @@
+"""``cotm demo``: see it work before having data at hand."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .options import NewModelFile
+from .paths import check_output
+from .show import print_pairs, say
+
+
+def demo(
+    out: NewModelFile = Path("cotm-demo.cotm"),
+    quick: Annotated[bool, typer.Option("--quick", help="Train for a moment only.")] = False,
+) -> None:
+    """Learn to read handwritten digits, in seconds.
+
+    The images come with scikit-learn; nothing is downloaded.
+
+    \b
+    Example:
+      cotm demo --out digits.cotm
+    """
+    check_output(out)
+    X, X_test, y, y_test = _digits()
+    say(f"scikit-learn's digits: {len(X):,} images to learn from, {len(X_test)} kept to test")
+    model = _demo_model(quick).fit(X, y)
+    model.save(out)
+    typer.echo("\nRight on the images that were kept:")
+    print_pairs(
+        {
+            f"{model.n_clauses} rules": f"{model.score(X_test, y_test):.1%}",
+            "logistic regression": f"{_logistic_score(X, y, X_test, y_test):.1%}",
+        }
+    )
+    typer.echo(
+        "\nWhat speaks most for a 7 (row 0 is the top; pixels go from 0, white, to 16, black):"
+    )
+    for rule in model.rules(label=7, top=3):
+        typer.echo(f"- {rule}")
+    file = shlex.quote(str(out))
+    typer.echo(
+        f"\nThe model is saved. Go on with\n"
+        f"  cotm rules {file} --label 3\n"
+        f"  cotm info {file}\n"
+        f"  cotm train your.csv --target column"
+    )
+
+
+def _digits() -> Any:
+    """Images to learn from and to test with, then their labels."""
+    import polars as pl
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    X, y = load_digits(return_X_y=True)
+    pixels = [f"row{row}col{column}" for row in range(8) for column in range(8)]
+    frame = pl.DataFrame(X, schema=pixels)
+    return train_test_split(frame, y, test_size=0.25, stratify=y, random_state=0)
+
+
+def _demo_model(quick: bool) -> Any:
+    from .. import CoTMClassifier, Thermometer
+
+    return CoTMClassifier(
+        n_clauses=100 if quick else 1000,
+        T=30 if quick else 300,
+        s=4.0,
+        epochs=5 if quick else 40,
+        max_literals=8,  # rules that can be read
+        booleanize=Thermometer(n_bits=3),
+        verbose=1,
+        random_state=0,
+    )
+
+
+def _logistic_score(X: Any, y: Any, X_test: Any, y_test: Any) -> float:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    other = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    return float(other.fit(X.to_numpy(), y).score(X_test.to_numpy(), y_test))

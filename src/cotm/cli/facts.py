@@ -1,0 +1,50 @@
+"""What there is to say about a model, for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .options import ModelKind
+
+
+def kind_of(model: Any) -> ModelKind:
+    """Which machine it is."""
+    if not hasattr(model, "weighted"):
+        return ModelKind.coalesced
+    return ModelKind.weighted if model.weighted else ModelKind.plain
+
+
+def size(model: Any) -> dict[str, str]:
+    """How large input and model are."""
+    literals = (model.memory_ >= 0).sum(axis=1)
+    empty = int((literals == 0).sum())
+    mean = float(literals[literals > 0].mean()) if empty < len(literals) else 0.0
+    bits = f"{model.machine_.spec.grid.n_features:,}"
+    return {
+        "features": f"{model.n_features_in_:,}",
+        "bits": bits if model.patch_shape is None else f"{bits} per patch",
+        "clauses": f"{len(literals):,} ({empty:,} empty, {mean:.1f} literals on average)",
+    }
+
+
+def progress(model: Any) -> dict[str, str]:
+    """How far training came."""
+    history = model.history_
+    lines = {"epochs": f"{len(history)} of {model.epochs}"}
+    if history:
+        lines["training accuracy"] = f"{history[-1]['train_accuracy']:.2%} in the last epoch"
+    scores = [record.get("validation_accuracy", -1.0) for record in history]
+    if scores and max(scores) >= 0:
+        best = scores.index(max(scores))
+        lines["validation accuracy"] = (
+            f"{scores[-1]:.2%} in the last epoch, {scores[best]:.2%} in epoch {best + 1}, the best"
+        )
+    return lines
+
+
+def file_size(path: Path) -> str:
+    """A file's name and size."""
+    from ..parameters import format_bytes
+
+    return f"{path} ({format_bytes(path.stat().st_size)})"

@@ -1,0 +1,94 @@
+"""Training as a command: beginning anew or going on, and ending well on Ctrl-C."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from .errors import INTERRUPTED
+from .facts import kind_of
+from .options import PARAMETER_OPTIONS, ModelKind
+from .paths import Source
+from .show import say
+
+if TYPE_CHECKING:
+    from .examples import Data
+
+#: What may differ when a training is resumed: how far and where it runs, not what it learns.
+_CHANGEABLE = ("epochs", "n_jobs", "backend")
+
+
+def new_model(kind: ModelKind | None, given: dict[str, Any]) -> Any:
+    """A classifier with the given parameters."""
+    from .. import CoTMClassifier, TMClassifier
+
+    if kind in (None, ModelKind.coalesced):
+        return CoTMClassifier(**given)
+    return TMClassifier(weighted=kind is ModelKind.weighted, **given)
+
+
+def resumed_model(path: Path, kind: ModelKind | None, given: dict[str, Any]) -> Any:
+    """The model of a file, ready to go on: options may repeat its settings, not contradict."""
+    from .. import load
+
+    model = load(path)
+    # Early stopping ends by going back to the best epoch: what would follow is another
+    # training than a longer one from the beginning.
+    if model.early_stopping and model._course.best is None:
+        raise ValueError(f"{path} is finished: early stopping has kept the best epoch")
+    parameters = model.get_params()
+    differing = [
+        f"{PARAMETER_OPTIONS[name]} {value} (was {parameters[name]})"
+        for name, value in given.items()
+        if name not in _CHANGEABLE and parameters[name] != value
+    ]
+    if kind not in (None, kind_of(model)):
+        differing.append(f"--model {kind.value} (was {kind_of(model).value})")
+    if differing:
+        raise ValueError(
+            f"{path} was begun with other settings: {', '.join(differing)}; leave these options "
+            "out, or train anew without --resume"
+        )
+    model.set_params(**{name: given[name] for name in _CHANGEABLE if name in given})
+    if not model.early_stopping and len(model.history_) >= model.epochs:
+        raise ValueError(f"{path} has its {model.epochs} epochs; to train longer, set --epochs")
+    return model
+
+
+def fit(model: Any, examples: Data, source: Source, out: Path, *, resume: bool) -> float:
+    """Train; the seconds it took. Ctrl-C saves what is finished and ends the program."""
+    finished_before = _finished_epochs(model)
+    began = time.perf_counter()
+    try:
+        model.fit(examples.X, examples.y, resume=resume)
+    except KeyboardInterrupt:
+        if _finished_epochs(model) == finished_before:
+            say("interrupted before an epoch was finished; nothing was written")
+        else:
+            model.save(out)
+            say(
+                f"interrupted after epoch {_finished_epochs(model)} of {model.epochs}; it is saved."
+                f" Go on with:\n  {_resume_command(source, out)}"
+            )
+        raise typer.Exit(INTERRUPTED) from None
+    return time.perf_counter() - began
+
+
+def _finished_epochs(model: Any) -> int:
+    return len(model.history_) if hasattr(model, "machine_") else 0
+
+
+def _resume_command(source: Source, out: Path) -> str:
+    words = ["cotm", "train", str(source.path), "--out", str(out), "--resume"]
+    options = {"--target": source.target, "--separator": source.separator}
+    if not source.is_table:
+        options |= {"--x": source.x, "--y": source.y}
+    for option, value in options.items():
+        words += [option, value] if value is not None else []
+    for column in source.drop:
+        words += ["--drop", column]
+    return shlex.join(words)
