@@ -90,10 +90,10 @@ class Literals {
   const uint64_t* patch_truth(uint32_t patch);
 
   const uint64_t* truth() const { return truth_.data(); }
-  const uint64_t* masks() const { return masks_.data(); }
-  const uint64_t* valid_patches() const { return valid_patches_.data(); }
+  PatchMasks masks() const {
+    return {masks_.data(), blocks_, block_stride_, valid_patches_.data()};
+  }
   size_t blocks() const { return blocks_; }
-  size_t block_stride() const { return block_stride_; }
 
  private:
   void read_flat(const Examples& examples, size_t index);
@@ -119,8 +119,9 @@ class FlatBlock {
 
   explicit FlatBlock(uint32_t features);
   void read(const Examples& examples, const int64_t* order, size_t count);
-  const uint64_t* masks() const { return masks_.data(); }
-  const uint64_t* valid() const { return masks_.data() + 2 * size_t{features_} * kBlockWords; }
+  PatchMasks masks() const {
+    return {masks_.data(), 1, 0, masks_.data() + 2 * size_t{features_} * kBlockWords};
+  }
 
  private:
   void read_dense(const Examples& examples, const int64_t* order, size_t count);

@@ -13,19 +13,24 @@
 
 namespace cotm {
 
-inline constexpr size_t kBlockWords = 8;          // words of a patch block
-inline constexpr size_t kRowAlign = 64;           // literals a memory row is padded to
-inline constexpr uint32_t kFreeLiterals = 8;      // literals a clause takes without a test
-inline constexpr uint32_t kChunk = 4;             // literals between two tests after that
-inline constexpr uint32_t kSteppedLiterals = 16;  // literals the clauses of a group take in step
+inline constexpr size_t kBlockWords = 8;      // words of a patch block
+inline constexpr size_t kRowAlign = 64;       // literals a memory row is padded to
+inline constexpr uint32_t kFreeLiterals = 8;  // literals a clause takes without a test
+inline constexpr uint32_t kChunk = 4;         // literals between two tests after that
+inline constexpr uint32_t kHead = 16;         // literals the clauses of a group take in step
 
-// A clause's included literals. The order is free: those that end clauses early drift to
-// the front. `length` is a multiple of kChunk and at least kSteppedLiterals; what the clause
-// does not need of it is the filler, a literal that is always true.
-struct IncludeList {
+// A clause's literals after the first kHead; see lists.hpp. `length` is a multiple of kChunk.
+struct Tail {
   uint32_t* literals;
   uint32_t length;
   uint32_t capacity;
+};
+
+// Which patches of an example satisfy each literal: [block][literal][8].
+struct PatchMasks {
+  const uint64_t* masks;
+  size_t blocks, block_stride;
+  const uint64_t* valid;  // [block][8]: the patches there are
 };
 
 // Feedback to one clause, summed over the outputs that selected it.
@@ -45,21 +50,23 @@ struct Kernels {
   // Bit j of out: hash32(key, first + j) < threshold. Writes whole words.
   void (*select)(Key key, uint32_t first, uint32_t count, uint64_t threshold, uint64_t* out);
 
-  // Clauses over patches. masks: [block][literal][8]; `any` gets a bit per clause that
-  // fires; `left` [firing clause][block][8] gets their matching patches, one after the other,
-  // and must have room for all clauses.
-  void (*match_patches)(IncludeList* lists, size_t count, const uint64_t* masks,
-                        size_t block_stride, size_t blocks, const uint64_t* valid, uint64_t* any,
-                        uint64_t* left);
+  // Clauses over patches. `any` gets a bit per clause that fires; `left` [firing clause]
+  // [block][8] their matching patches, one clause after the other, and must have room for all.
+  // The `fixed` ones leave the order of literals as it is: prediction shares it between threads.
+  void (*match_narrow)(uint16_t* heads, Tail* tails, size_t count, const PatchMasks& masks,
+                       uint64_t* any, uint64_t* left);
+  void (*match_wide)(uint32_t* heads, Tail* tails, size_t count, const PatchMasks& masks,
+                     uint64_t* any, uint64_t* left);
+  void (*match_narrow_fixed)(const uint16_t* heads, const Tail* tails, size_t count,
+                             const PatchMasks& masks, uint64_t* any, uint64_t* left);
+  void (*match_wide_fixed)(const uint32_t* heads, const Tail* tails, size_t count,
+                           const PatchMasks& masks, uint64_t* any, uint64_t* left);
 
-  // The same for lists that are read only (prediction shares them between threads).
-  void (*match_patches_fixed)(const IncludeList* lists, size_t count, const uint64_t* masks,
-                              size_t block_stride, size_t blocks, const uint64_t* valid,
-                              uint64_t* any, uint64_t* left);
-
-  // One clause over one block; `found` may be `valid`.
-  void (*match_block)(const IncludeList& list, const uint64_t* masks, const uint64_t* valid,
-                      uint64_t* found);
+  // One clause over one block.
+  void (*match_block_narrow)(const uint16_t* head, const Tail& tail, const uint64_t* masks,
+                             const uint64_t* valid, uint64_t* found);
+  void (*match_block_wide)(const uint32_t* head, const Tail& tail, const uint64_t* masks,
+                           const uint64_t* valid, uint64_t* found);
 
   // votes[i] += weights[j][i] for every clause j whose bit is set.
   void (*add_votes)(const uint64_t* any, size_t count, const int32_t* weights, size_t m,

@@ -23,26 +23,37 @@ static void select(Key key, uint32_t first, uint32_t count, uint64_t threshold, 
   if (count % 64) out[words - 1] &= (uint64_t{1} << (count % 64)) - 1;
 }
 
-// Moves four literals that ended a clause towards the front, where they will end it early the
-// next time. Without a branch: `ended` is as good as random.
-static inline void promote(uint32_t* literals, uint32_t at, bool ended) {
-  const uint32_t to = ended ? at / 2 / kChunk * kChunk : at;
-  struct Chunk {
-    uint32_t literals[kChunk];
-  } chunk, other;
-  __builtin_memcpy(&chunk, literals + at, sizeof(Chunk));
-  __builtin_memcpy(&other, literals + to, sizeof(Chunk));
-  __builtin_memcpy(literals + at, &other, sizeof(Chunk));
-  __builtin_memcpy(literals + to, &chunk, sizeof(Chunk));
-}
-
-template <class List>
-static inline Patches take(const List& list, uint32_t at, uint32_t count, const uint64_t* masks,
+template <class Literal>
+static inline Patches take(const Literal* literals, uint32_t count, const uint64_t* masks,
                            Patches left) {
-  for (uint32_t i = at; i < at + count; ++i) {
-    left = left & Patches::load(masks + size_t{list.literals[i]} * kBlockWords);
+  for (uint32_t i = 0; i < count; ++i) {
+    left = left & Patches::load(masks + size_t{literals[i]} * kBlockWords);
   }
   return left;
+}
+
+// Moves the literals that ended a clause towards the front, where they will end it early the
+// next time. Without a branch: `ended` is as good as random.
+template <class Head>
+static inline void promote(Head* head, uint32_t at, bool ended) {
+  const uint32_t to = ended ? at / 2 / kChunk * kChunk : at;
+  struct Chunk {
+    Head literals[kChunk];
+  } chunk, other;
+  __builtin_memcpy(&chunk, head + at, sizeof(Chunk));
+  __builtin_memcpy(&other, head + to, sizeof(Chunk));
+  __builtin_memcpy(head + at, &other, sizeof(Chunk));
+  __builtin_memcpy(head + to, &chunk, sizeof(Chunk));
+}
+
+// The same from the tail, into the second half of the head.
+template <class Head>
+static inline void promote_tail(Head* head, uint32_t* literals) {
+  for (uint32_t i = 0; i < kChunk; ++i) {
+    const uint32_t literal = head[kFreeLiterals + i];
+    head[kFreeLiterals + i] = static_cast<Head>(literals[i]);
+    literals[i] = literal;
+  }
 }
 
 // Up to 64 clauses over one block of patches; returns a bit per clause that some patch
@@ -51,23 +62,23 @@ static inline Patches take(const List& list, uint32_t at, uint32_t count, const 
 // Most clauses end within a few literals, but not after the same number, and a branch on that
 // is mispredicted more often than not. So all clauses take the first literals untested, those
 // that are left take the next, and only the few still left are followed to the end.
-template <class List>
-static inline uint64_t match64(List* lists, uint32_t count, const uint64_t* masks,
+template <class Head, class AnyTail>
+static inline uint64_t match64(Head* heads, AnyTail* tails, uint32_t count, const uint64_t* masks,
                                const Patches valid, uint64_t* left) {
   uint32_t alive[64], kept = 0;
   for (uint32_t j = 0; j < count; ++j) {
-    const Patches found = take(lists[j], 0, kFreeLiterals, masks, valid);
+    const Patches found = take(heads + j * kHead, kFreeLiterals, masks, valid);
     found.store(left + kept * kBlockWords);
     alive[kept] = j;
     kept += found.any();
   }
-  for (uint32_t at = kFreeLiterals; at < kSteppedLiterals; at += kChunk) {
+  for (uint32_t at = kFreeLiterals; at < kHead; at += kChunk) {
     uint32_t still = 0;
     for (uint32_t k = 0; k < kept; ++k) {
-      List& list = lists[alive[k]];
-      const Patches found = take(list, at, kChunk, masks, Patches::load(left + k * kBlockWords));
+      Head* head = heads + alive[k] * kHead;
+      const Patches found = take(head + at, kChunk, masks, Patches::load(left + k * kBlockWords));
       const bool any = found.any();
-      if constexpr (!kIsConst<List>) promote(list.literals, at, !any);
+      if constexpr (!kIsConst<Head>) promote(head, at, !any);
       found.store(left + still * kBlockWords);
       alive[still] = alive[k];
       still += any;
@@ -77,12 +88,12 @@ static inline uint64_t match64(List* lists, uint32_t count, const uint64_t* mask
   uint64_t fires = 0;
   uint32_t still = 0;
   for (uint32_t k = 0; k < kept; ++k) {
-    List& list = lists[alive[k]];
+    AnyTail& tail = tails[alive[k]];
     Patches found = Patches::load(left + k * kBlockWords);
-    for (uint32_t at = kSteppedLiterals; at < list.length; at += kChunk) {
-      found = take(list, at, kChunk, masks, found);
+    for (uint32_t at = 0; at < tail.length; at += kChunk) {
+      found = take(tail.literals + at, kChunk, masks, found);
       if (!found.any()) {
-        if constexpr (!kIsConst<List>) promote(list.literals, at, true);
+        if constexpr (!kIsConst<Head>) promote_tail(heads + alive[k] * kHead, tail.literals + at);
         break;
       }
     }
@@ -94,14 +105,15 @@ static inline uint64_t match64(List* lists, uint32_t count, const uint64_t* mask
   return fires;
 }
 
-template <class List>
-static void match_patches(List* lists, size_t count, const uint64_t* masks, size_t block_stride,
-                          size_t blocks, const uint64_t* valid, uint64_t* any, uint64_t* left) {
-  const size_t words = blocks * kBlockWords;
-  for (size_t first = 0; first < count; first += 64) {
+template <class Head, class AnyTail>
+static void match_patches(Head* heads, AnyTail* tails, size_t count, const PatchMasks& masks,
+                          uint64_t* any, uint64_t* left) {
+  const size_t words = masks.blocks * kBlockWords;
+  for (size_t first = 0; first < count; first += 64, heads += 64 * kHead, tails += 64) {
     const uint32_t group = count - first < 64 ? static_cast<uint32_t>(count - first) : 64;
-    if (blocks == 1) {
-      const uint64_t fires = match64(lists + first, group, masks, Patches::load(valid), left);
+    if (masks.blocks == 1) {
+      const uint64_t fires =
+          match64(heads, tails, group, masks.masks, Patches::load(masks.valid), left);
       any[first / 64] = fires;
       left += static_cast<size_t>(__builtin_popcountll(fires)) * words;
       continue;
@@ -110,9 +122,9 @@ static void match_patches(List* lists, size_t count, const uint64_t* masks, size
     uint64_t found[64 * kBlockWords];
     uint64_t fires = 0;
     for (size_t w = 0; w < group * words; ++w) left[w] = 0;
-    for (size_t b = 0; b < blocks; ++b) {
-      const uint64_t here = match64(lists + first, group, masks + b * block_stride,
-                                    Patches::load(valid + b * kBlockWords), found);
+    for (size_t b = 0; b < masks.blocks; ++b) {
+      const uint64_t here = match64(heads, tails, group, masks.masks + b * masks.block_stride,
+                                    Patches::load(masks.valid + b * kBlockWords), found);
       const uint64_t* from = found;
       for (uint64_t bits = here; bits; bits &= bits - 1, from += kBlockWords) {
         const size_t j = static_cast<size_t>(__builtin_ctzll(bits));
@@ -130,11 +142,15 @@ static void match_patches(List* lists, size_t count, const uint64_t* masks, size
   }
 }
 
-static void match_block(const IncludeList& list, const uint64_t* masks, const uint64_t* valid,
-                        uint64_t* found) {
+template <class Head>
+static void match_block(const Head* head, const Tail& tail, const uint64_t* masks,
+                        const uint64_t* valid, uint64_t* found) {
   Patches left = Patches::load(valid);
-  for (uint32_t at = 0; at < list.length && left.any(); at += kChunk) {
-    left = take(list, at, kChunk, masks, left);
+  for (uint32_t at = 0; at < kHead && left.any(); at += kChunk) {
+    left = take(head + at, kChunk, masks, left);
+  }
+  for (uint32_t at = 0; at < tail.length && left.any(); at += kChunk) {
+    left = take(tail.literals + at, kChunk, masks, left);
   }
   left.store(found);
 }
@@ -201,11 +217,16 @@ static void shift_masks(const uint64_t* bits, size_t shift, const uint64_t* vali
   }
 }
 
-static constexpr Kernels table = {kIsaName,
-                                  select,
-                                  match_patches<IncludeList>,
-                                  match_patches<const IncludeList>,
-                                  match_block,
-                                  add_votes,
-                                  feedback,
-                                  shift_masks};
+static constexpr Kernels table = {
+    kIsaName,
+    select,
+    match_patches<uint16_t, Tail>,
+    match_patches<uint32_t, Tail>,
+    match_patches<const uint16_t, const Tail>,
+    match_patches<const uint32_t, const Tail>,
+    match_block<uint16_t>,
+    match_block<uint32_t>,
+    add_votes,
+    feedback,
+    shift_masks,
+};

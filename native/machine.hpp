@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "examples.hpp"
+#include "lists.hpp"
 
 namespace cotm {
 
@@ -41,9 +41,8 @@ struct TrainTask {
 // What prediction needs of a machine: the clauses that can vote, read only.
 struct CompiledModel {
   std::vector<uint32_t> clauses;  // non-empty ones, in order
-  std::vector<IncludeList> lists;
-  std::vector<uint32_t> entries;  // what lists points into
-  Buffer<int32_t> weights;        // [clause][m]
+  ClauseLists lists;
+  Buffer<int32_t> weights;  // [clause][m]
 };
 
 class Machine {
@@ -57,7 +56,7 @@ class Machine {
   void clause_outputs(const Examples& examples, unsigned threads, bool* out) const;  // [example][n]
   void state(int8_t* memory, int32_t* weights) const;
 
-  IncludeList* lists() { return lists_.data(); }
+  ClauseLists& lists() { return lists_; }
   const Config& config() const { return config_; }
   const Kernels& kernels() const { return kernels_; }
   ~Machine();
@@ -65,7 +64,6 @@ class Machine {
  private:
   friend class Trainer;
 
-  void edit_list(uint32_t clause, const uint64_t* include, const uint64_t* flipped);
   const CompiledModel& compiled() const;
 
   Config config_;
@@ -73,10 +71,9 @@ class Machine {
   size_t words_;  // of a row of literals as bits; a memory row has 64 bytes per word
   Buffer<int8_t> memory_;
   Buffer<int32_t> weights_;
-  std::vector<IncludeList> lists_;
-  std::vector<Buffer<uint32_t>> entries_;  // what lists_ points into
-  Buffer<uint32_t> spread_;                // hash32's view of each feature index
-  Buffer<uint64_t> valid_;                 // which literals of a row are not padding
+  ClauseLists lists_;
+  Buffer<uint32_t> spread_;  // hash32's view of each feature index
+  Buffer<uint64_t> valid_;   // which literals of a row are not padding
   mutable std::unique_ptr<const CompiledModel> compiled_;  // until training changes the state
 };
 

@@ -30,9 +30,8 @@ PatchMatcher::PatchMatcher(Machine& machine, ClauseRange range)
 
 const uint64_t* PatchMatcher::match(const TrainTask& task, size_t turn) {
   literals_.read(task.examples, static_cast<size_t>(task.order[turn]));
-  machine_.kernels().match_patches(machine_.lists() + range_.first, range_.count, literals_.masks(),
-                                   literals_.block_stride(), literals_.blocks(),
-                                   literals_.valid_patches(), fires_.data(), left_.data());
+  machine_.lists().match_patches(machine_.kernels(), range_.first, range_.count, literals_.masks(),
+                                 fires_.data(), left_.data());
   uint32_t fired = 0;
   for (size_t w = 0; w < fires_.size(); ++w) {
     fired_before_[w] = fired;
@@ -69,10 +68,10 @@ const uint64_t* FlatMatcher::match(const TrainTask& task, size_t turn) {
 
 void FlatMatcher::match_block(const TrainTask& task, size_t turn) {
   block_.read(task.examples, task.order + turn, std::min(FlatBlock::kExamples, task.count - turn));
-  const IncludeList* lists = machine_.lists() + range_.first;
+  const PatchMasks masks = block_.masks();
   for (size_t j = 0; j < range_.count; ++j) {
-    machine_.kernels().match_block(lists[j], block_.masks(), block_.valid(),
-                                   ahead_.data() + j * kBlockWords);
+    machine_.lists().match_block(machine_.kernels(), range_.first + j, masks.masks, masks.valid,
+                                 ahead_.data() + j * kBlockWords);
   }
   uint64_t square[64];
   for (size_t w = 0; w < range_.words(); ++w) {
@@ -92,18 +91,19 @@ const uint64_t* FlatMatcher::truth(uint32_t, uint64_t) { return literals_.truth(
 void FlatMatcher::list_changed(uint32_t local, const uint64_t* include, const uint64_t* flipped) {
   const size_t words = literal_words(machine_.config().grid.features());
   uint64_t* ahead = ahead_.data() + local * kBlockWords;
+  const PatchMasks masks = block_.masks();
   uint64_t found[kBlockWords];
   bool removed = false;
   for (size_t w = 0; w < words; ++w) removed |= (flipped[w] & ~include[w]) != 0;
   if (removed) {
-    machine_.kernels().match_block(machine_.lists()[range_.first + local], block_.masks(),
-                                   block_.valid(), found);
+    machine_.lists().match_block(machine_.kernels(), range_.first + local, masks.masks, masks.valid,
+                                 found);
   } else {  // new literals only take examples away
     std::copy_n(ahead, kBlockWords, found);
     for (size_t w = 0; w < words; ++w) {
       for (uint64_t bits = flipped[w]; bits; bits &= bits - 1) {
         const size_t literal = 64 * w + static_cast<size_t>(std::countr_zero(bits));
-        const uint64_t* mask = block_.masks() + literal * kBlockWords;
+        const uint64_t* mask = masks.masks + literal * kBlockWords;
         for (size_t g = 0; g < kBlockWords; ++g) found[g] &= mask[g];
       }
     }

@@ -25,8 +25,7 @@ void visit_flat(const CompiledModel& model, const Kernels& kernels, uint32_t fea
     for (size_t first; (first = next.fetch_add(FlatBlock::kExamples)) < examples.size();) {
       std::iota(order.begin(), order.end(), static_cast<int64_t>(first));
       block.read(examples, order.data(), std::min(FlatBlock::kExamples, examples.size() - first));
-      kernels.match_patches_fixed(model.lists.data(), clauses, block.masks(), 0, 1, block.valid(),
-                                  any.data(), left.data());
+      model.lists.match_patches_fixed(kernels, block.masks(), any.data(), left.data());
       const uint64_t* found = left.data();
       for (size_t v = 0; v < any.size(); ++v) {
         for (uint64_t fires = any[v]; fires; fires &= fires - 1, found += kBlockWords) {
@@ -53,9 +52,7 @@ void visit_patches(const CompiledModel& model, const Kernels& kernels, const Gri
     Buffer<uint64_t> left(clauses * literals.blocks() * kBlockWords);
     for (size_t e; (e = next.fetch_add(1)) < examples.size();) {
       literals.read(examples, e);
-      kernels.match_patches_fixed(model.lists.data(), clauses, literals.masks(),
-                                  literals.block_stride(), literals.blocks(),
-                                  literals.valid_patches(), any.data(), left.data());
+      model.lists.match_patches_fixed(kernels, literals.masks(), any.data(), left.data());
       for (size_t w = 0; w < any.size(); ++w) {
         for (uint64_t bits = any[w]; bits; bits &= bits - 1) {
           visit(e, 64 * w + static_cast<size_t>(std::countr_zero(bits)));
@@ -85,27 +82,15 @@ const CompiledModel& Machine::compiled() const {
   static std::mutex mutex;  // predictions may come from several Python threads at once
   const std::lock_guard<std::mutex> lock(mutex);
   if (compiled_) return *compiled_;
-  auto model = std::make_unique<CompiledModel>();
-  const uint32_t filler = 2 * config_.grid.features();
-  std::vector<uint32_t> literals;
-  std::vector<size_t> starts;
-  for (uint32_t j = 0; j < config_.n; ++j) {
-    literals.clear();
-    for (uint32_t i = 0; i < lists_[j].length; ++i) {
-      if (lists_[j].literals[i] != filler) literals.push_back(lists_[j].literals[i]);
-    }
-    if (literals.empty()) continue;  // an empty clause is silent in prediction
-    const size_t chunks = (literals.size() + kChunk - 1) / kChunk;
-    literals.resize(std::max<size_t>(kSteppedLiterals, chunks * kChunk), filler);
-    const uint32_t length = static_cast<uint32_t>(literals.size());
-    starts.push_back(model->entries.size());
-    model->entries.insert(model->entries.end(), literals.begin(), literals.end());
-    model->clauses.push_back(j);
-    model->lists.push_back({nullptr, length, length});
+  std::vector<uint32_t> clauses;
+  for (uint32_t j = 0; j < config_.n; ++j) {  // an empty clause is silent in prediction
+    if (!lists_.literals(j).empty()) clauses.push_back(j);
   }
+  auto model = std::make_unique<CompiledModel>(
+      CompiledModel{clauses, ClauseLists(clauses.size(), 2 * config_.grid.features()), {}});
   model->weights = Buffer<int32_t>(model->clauses.size() * config_.m);
   for (size_t c = 0; c < model->clauses.size(); ++c) {
-    model->lists[c].literals = model->entries.data() + starts[c];
+    model->lists.assign(c, lists_.literals(model->clauses[c]));
     std::copy_n(weights_.data() + size_t{model->clauses[c]} * config_.m, config_.m,
                 model->weights.data() + c * config_.m);
   }

@@ -199,7 +199,7 @@ void Trainer::update_row(const Feedback& feedback, uint32_t local, uint64_t key)
       include_.data(), flipped_.data());
   if (!changed) return;
   if (config_.max_literals) limit_literals(clause, row, key);
-  machine_.edit_list(clause, include_.data(), flipped_.data());
+  machine_.lists_.edit(clause, include_.data(), flipped_.data(), machine_.words_);
   matcher_->list_changed(local, include_.data(), flipped_.data());
 }
 

@@ -126,7 +126,7 @@ def format_seconds(seconds: float) -> str:
     """A duration for people.
 
     >>> format_seconds(0.31), format_seconds(75), format_seconds(7300)
-    ('0.3 s', '1 min 15 s', '2 h 2 min')
+    ('0.3 s', '1 min 15 s', '2 h 1 min')
     """
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"

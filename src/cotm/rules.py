@@ -91,7 +91,7 @@ def rules(
     >>> y = ["no", "no", "no", "yes"] * 50
     >>> model = CoTMClassifier(10, T=20, s=3, random_state=0).fit(X, y)
     >>> print(model.rules(label="yes", top=1)[0])  # doctest: +ELLIPSIS
-    if x0 and x1: yes +...
+    if x0 and x1: no -..., yes +...
     """
     memory, weights = model.memory_, model.weights_
     features = feature_descriptions(model, feature_names)
