@@ -174,14 +174,23 @@ void Literals::read_flat(const Examples& examples, size_t index) {
 
 void Literals::read_patches() {
   const uint32_t columns = grid_.columns(), channels = grid_.channels;
+  const size_t step = static_cast<size_t>(grid_.stride_columns) * channels;
+  // A row of up to 64 bits, read without gaps, needs no more than a shift.
+  const bool whole_row = step == 1 && examples_->row_words() == 1;
+  const uint64_t row_mask = columns >= 64 ? ~uint64_t{0} : (uint64_t{1} << columns) - 1;
   for (uint32_t x = 0; x < grid_.patch_width * channels; ++x) {
     for (uint32_t phase = 0; phase < grid_.stride_rows && phase < grid_.patch_height; ++phase) {
       // The bits under column x of every patch of every row of this phase; row r of the
       // patches is the same bits further on.
       BitWriter writer(column_bits_.data());
-      for (uint32_t y = phase; y < grid_.height; y += grid_.stride_rows) {
-        writer.copy(image_ + static_cast<size_t>(y) * examples_->row_words(), x,
-                    static_cast<size_t>(grid_.stride_columns) * channels, columns);
+      if (whole_row) {
+        for (uint32_t y = phase; y < grid_.height; y += grid_.stride_rows) {
+          writer.append(image_[y] >> x & row_mask, columns);
+        }
+      } else {
+        for (uint32_t y = phase; y < grid_.height; y += grid_.stride_rows) {
+          writer.copy(image_ + static_cast<size_t>(y) * examples_->row_words(), x, step, columns);
+        }
       }
       writer.flush();
       for (uint32_t r = phase; r < grid_.patch_height; r += grid_.stride_rows) {

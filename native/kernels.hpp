@@ -13,11 +13,11 @@
 
 namespace cotm {
 
-inline constexpr size_t kBlockWords = 8;      // words of a patch block
-inline constexpr size_t kRowAlign = 64;       // literals a memory row is padded to
-inline constexpr uint32_t kFreeLiterals = 8;  // literals a clause takes without a test
-inline constexpr uint32_t kChunk = 4;         // literals between two tests after that
-inline constexpr uint32_t kHead = 16;         // literals the clauses of a group take in step
+inline constexpr size_t kBlockWords = 8;       // words of a patch block
+inline constexpr size_t kRowAlign = 64;        // literals a memory row is padded to
+inline constexpr uint32_t kFreeLiterals = 12;  // literals a clause takes without a test
+inline constexpr uint32_t kChunk = 4;          // literals between two tests after that
+inline constexpr uint32_t kHead = 16;          // literals the clauses of a group take in step
 
 // A clause's literals after the first kHead; see lists.hpp. `length` is a multiple of kChunk.
 struct Tail {

@@ -1,8 +1,8 @@
 // The kernels, written once over the small types a kernels_*.cpp file defines before it
 // includes this one, in a namespace of its own:
 //   Patches  one block of 512 patches: load, operator&, without (and not), any, store
-//   Mask     one flag per literal of 64: from_bits, all, none, &, without, forget
-//   Row      64 memory entries: load, at_floor, apply, store, include_bits
+//   Mask     one flag per literal of 64: from_bits, without, forget
+//   Row      64 memory entries: load, plus, minus, *_saturated, clipped, store, include_bits
 // Nothing from the C++ library is used here: a template instantiated with wide instructions
 // could be picked by the linker for everyone.
 
@@ -165,17 +165,33 @@ static void add_votes(const uint64_t* any, size_t count, const int32_t* weights,
   }
 }
 
-static bool feedback(const Feedback& f, const uint32_t* spread, const uint64_t* valid, size_t words,
-                     int8_t* row, uint64_t* include, uint64_t* flipped) {
+// What one output's Type I does to a clause that did not fire: by far the most frequent
+// feedback, so it has a loop of its own. kDeep: entries use all of an int8, which saturates.
+template <bool kDeep>
+static bool forget_row(Key key, uint32_t q, int32_t depth, const uint32_t* spread, size_t words,
+                       int8_t* row, uint64_t* include, uint64_t* flipped) {
   uint64_t changed = 0;
   for (size_t w = 0; w < words; ++w) {
-    Row entries = Row::load(row + 64 * w);
-    // Forgetting changes nothing where everything is forgotten.
-    if (!f.truth && entries.at_floor(f.depth)) {
-      include[w] = flipped[w] = 0;
-      continue;
-    }
-    const uint64_t before = entries.include_bits();
+    const Row before = Row::load(row + 64 * w);
+    Row after = before.minus_saturated(Mask::forget(spread + 32 * w, key, q));
+    if constexpr (!kDeep) after = after.clipped(depth);
+    after.store(row + 64 * w);
+    include[w] = after.include_bits();
+    flipped[w] = before.include_bits() ^ include[w];
+    changed |= flipped[w];
+  }
+  return changed != 0;
+}
+
+static bool feedback(const Feedback& f, const uint32_t* spread, const uint64_t* valid, size_t words,
+                     int8_t* row, uint64_t* include, uint64_t* flipped) {
+  if (!f.truth && f.type1 == 1) {
+    return (f.depth == 128 ? forget_row<true> : forget_row<false>)(f.keys[0], f.q, f.depth, spread,
+                                                                   words, row, include, flipped);
+  }
+  uint64_t changed = 0;
+  for (size_t w = 0; w < words; ++w) {
+    const Row before = Row::load(row + 64 * w);
     Row delta = Row::zero();
     if (f.truth) {
       const Mask truth = Mask::from_bits(f.truth[w]);
@@ -192,10 +208,10 @@ static bool feedback(const Feedback& f, const uint32_t* spread, const uint64_t* 
         delta = delta.minus(Mask::forget(spread + 32 * w, f.keys[k], f.q));
       }
     }
-    entries = entries.add_clipped(delta, f.depth);
-    entries.store(row + 64 * w);
-    include[w] = entries.include_bits();
-    flipped[w] = before ^ include[w];
+    const Row after = before.plus_saturated(delta).clipped(f.depth);
+    after.store(row + 64 * w);
+    include[w] = after.include_bits();
+    flipped[w] = before.include_bits() ^ include[w];
     changed |= flipped[w];
   }
   return changed != 0;

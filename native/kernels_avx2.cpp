@@ -102,12 +102,6 @@ struct Row {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), low);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 32), high);
   }
-  bool at_floor(int32_t depth) const {
-    const __m256i floor = _mm256_set1_epi8(static_cast<char>(-depth));
-    const __m256i above =
-        _mm256_or_si256(_mm256_xor_si256(low, floor), _mm256_xor_si256(high, floor));
-    return _mm256_testz_si256(above, above);
-  }
   uint64_t include_bits() const {
     const uint64_t negative_low = static_cast<uint32_t>(_mm256_movemask_epi8(low));
     const uint64_t negative_high = static_cast<uint32_t>(_mm256_movemask_epi8(high));
@@ -124,13 +118,17 @@ struct Row {
   Row minus(const Mask& mask) const {
     return {_mm256_add_epi8(low, mask.low), _mm256_add_epi8(high, mask.high)};
   }
-  Row add_clipped(const Row& delta, int32_t depth) const {
+  Row plus_saturated(const Row& delta) const {
+    return {_mm256_adds_epi8(low, delta.low), _mm256_adds_epi8(high, delta.high)};
+  }
+  Row minus_saturated(const Mask& mask) const {
+    return {_mm256_adds_epi8(low, mask.low), _mm256_adds_epi8(high, mask.high)};
+  }
+  Row clipped(int32_t depth) const {
     const __m256i top = _mm256_set1_epi8(static_cast<char>(depth - 1));
     const __m256i floor = _mm256_set1_epi8(static_cast<char>(-depth));
-    const auto clip = [&](__m256i sum) {
-      return _mm256_max_epi8(_mm256_min_epi8(sum, top), floor);
-    };
-    return {clip(_mm256_adds_epi8(low, delta.low)), clip(_mm256_adds_epi8(high, delta.high))};
+    return {_mm256_max_epi8(_mm256_min_epi8(low, top), floor),
+            _mm256_max_epi8(_mm256_min_epi8(high, top), floor)};
   }
 };
 

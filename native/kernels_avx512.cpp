@@ -66,20 +66,19 @@ struct Row {
   static Row zero() { return {_mm512_setzero_si512()}; }
   static Row load(const int8_t* from) { return {_mm512_loadu_si512(from)}; }
   void store(int8_t* to) const { _mm512_storeu_si512(to, entries); }
-  bool at_floor(int32_t depth) const {
-    const __m512i floor = _mm512_set1_epi8(static_cast<char>(-depth));
-    return _mm512_cmpneq_epi8_mask(entries, floor) == 0;
-  }
   uint64_t include_bits() const { return ~static_cast<uint64_t>(_mm512_movepi8_mask(entries)); }
   Row plus(const Mask& mask, int8_t times = 1) const {
     return {_mm512_mask_add_epi8(entries, mask.bits, entries, _mm512_set1_epi8(times))};
   }
   Row minus(const Mask& mask) const { return plus(mask, -1); }
-  Row add_clipped(const Row& delta, int32_t depth) const {
+  Row plus_saturated(const Row& delta) const { return {_mm512_adds_epi8(entries, delta.entries)}; }
+  Row minus_saturated(const Mask& mask) const {
+    return {_mm512_mask_subs_epi8(entries, mask.bits, entries, _mm512_set1_epi8(1))};
+  }
+  Row clipped(int32_t depth) const {
     const __m512i top = _mm512_set1_epi8(static_cast<char>(depth - 1));
     const __m512i floor = _mm512_set1_epi8(static_cast<char>(-depth));
-    const __m512i sum = _mm512_adds_epi8(entries, delta.entries);
-    return {_mm512_max_epi8(_mm512_min_epi8(sum, top), floor)};
+    return {_mm512_max_epi8(_mm512_min_epi8(entries, top), floor)};
   }
 };
 

@@ -78,11 +78,6 @@ struct Row {
   void store(int8_t* to) const {
     for (int l = 0; l < 64; ++l) to[l] = entries[l];
   }
-  bool at_floor(int32_t depth) const {
-    bool all = true;
-    for (int l = 0; l < 64; ++l) all &= entries[l] == -depth;
-    return all;
-  }
   uint64_t include_bits() const {
     uint64_t bits = 0;
     for (int l = 0; l < 64; ++l) bits |= static_cast<uint64_t>(entries[l] >= 0) << l;
@@ -96,11 +91,19 @@ struct Row {
     return r;
   }
   Row minus(const Mask& mask) const { return plus(mask, -1); }
-  Row add_clipped(const Row& delta, int32_t depth) const {
+  Row plus_saturated(const Row& delta) const {
     Row r;
     for (int l = 0; l < 64; ++l) {
-      const int32_t sum = entries[l] + delta.entries[l];
-      const int32_t high = sum > depth - 1 ? depth - 1 : sum;
+      const int sum = entries[l] + delta.entries[l];
+      r.entries[l] = static_cast<int8_t>(sum > 127 ? 127 : sum < -128 ? -128 : sum);
+    }
+    return r;
+  }
+  Row minus_saturated(const Mask& mask) const { return plus_saturated(zero().minus(mask)); }
+  Row clipped(int32_t depth) const {
+    Row r;
+    for (int l = 0; l < 64; ++l) {
+      const int32_t high = entries[l] > depth - 1 ? depth - 1 : entries[l];
       r.entries[l] = static_cast<int8_t>(high < -depth ? -depth : high);
     }
     return r;
