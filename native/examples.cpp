@@ -1,6 +1,8 @@
 #include "examples.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace cotm {
 
@@ -92,9 +94,17 @@ Examples Examples::dense(const uint8_t* bits, size_t count, uint32_t height, uin
   uint64_t* out = examples.words_.data();
   for (size_t r = 0; r < count * height; ++r, out += examples.row_words_) {
     const uint8_t* row = bits + r * row_bits;
-    for (uint32_t x = 0; x < row_bits; ++x) {
-      out[x / 64] |= static_cast<uint64_t>(row[x] != 0) << (x % 64);
+    uint32_t x = 0;
+    if constexpr (std::endian::native == std::endian::little) {
+      for (; x + 8 <= row_bits; x += 8) {
+        uint64_t bytes;
+        std::memcpy(&bytes, row + x, 8);
+        // The product moves the lowest bit of byte k to bit 56 + k.
+        const uint64_t byte = (bytes & 0x0101010101010101u) * 0x0102040810204080u >> 56;
+        out[x / 64] |= byte << (x % 64);
+      }
     }
+    for (; x < row_bits; ++x) out[x / 64] |= static_cast<uint64_t>(row[x] & 1) << (x % 64);
   }
   return examples;
 }

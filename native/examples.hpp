@@ -57,6 +57,7 @@ class Buffer {
 // set features of each (flat) example.
 class Examples {
  public:
+  // Bytes of 0 or 1; only their lowest bits count.
   static Examples dense(const uint8_t* bits, size_t count, uint32_t height, uint32_t row_bits);
   static Examples sparse(const int64_t* starts, const int32_t* features, size_t count,
                          size_t n_features);

@@ -68,9 +68,14 @@ struct Kernels {
   void (*match_block_wide)(const uint32_t* head, const Tail& tail, const uint64_t* masks,
                            const uint64_t* valid, uint64_t* found);
 
-  // votes[i] += weights[j][i] for every clause j whose bit is set.
-  void (*add_votes)(const uint64_t* any, size_t count, const int32_t* weights, size_t m,
-                    int64_t* votes);
+  // votes[i] += weights[j][i] for every clause j whose bit is set; rows are `stride` apart.
+  void (*add_votes)(const uint64_t* any, size_t count, const int32_t* weights, size_t stride,
+                    size_t m, int64_t* votes);
+
+  // votes[e][i] += weights[i] for every example e of a block whose bit is set; `stride`, the
+  // length of both rows, is a multiple of 4.
+  void (*scatter_votes)(const uint64_t* found, const int32_t* weights, size_t stride,
+                        int64_t* votes);
 
   // Updates a memory row; writes which literals are included now and which of them changed.
   // Returns whether any did.

@@ -155,12 +155,24 @@ static void match_block(const Head* head, const Tail& tail, const uint64_t* mask
   left.store(found);
 }
 
-static void add_votes(const uint64_t* any, size_t count, const int32_t* weights, size_t m,
-                      int64_t* votes) {
+static void add_votes(const uint64_t* any, size_t count, const int32_t* weights, size_t stride,
+                      size_t m, int64_t* votes) {
   for (size_t w = 0; w < (count + 63) / 64; ++w) {
     for (uint64_t bits = any[w]; bits; bits &= bits - 1) {
-      const int32_t* row = weights + (64 * w + static_cast<size_t>(__builtin_ctzll(bits))) * m;
+      const int32_t* row = weights + (64 * w + static_cast<size_t>(__builtin_ctzll(bits))) * stride;
       for (size_t i = 0; i < m; ++i) votes[i] += row[i];
+    }
+  }
+}
+
+static void scatter_votes(const uint64_t* found, const int32_t* weights, size_t stride,
+                          int64_t* votes) {
+  for (size_t w = 0; w < kBlockWords; ++w) {
+    for (uint64_t bits = found[w]; bits; bits &= bits - 1) {
+      int64_t* row = votes + (64 * w + static_cast<size_t>(__builtin_ctzll(bits))) * stride;
+      for (size_t i = 0; i < stride; i += 4) {
+        for (size_t k = 0; k < 4; ++k) row[i + k] += weights[i + k];
+      }
     }
   }
 }
@@ -243,6 +255,7 @@ static constexpr Kernels table = {
     match_block<uint16_t>,
     match_block<uint32_t>,
     add_votes,
+    scatter_votes,
     feedback,
     shift_masks,
 };

@@ -33,7 +33,10 @@ void ClauseLists::edit_as(Head* head, size_t clause, const uint64_t* include,
   Tail& tail = tails_[clause];
   uint32_t kept = 0, added = 0;
   for (size_t w = 0; w < words; ++w) {
-    added += static_cast<uint32_t>(std::popcount(flipped[w] & include[w]));
+    // Nearly all words are 0, and counting is a call where the processor may lack it.
+    if (flipped[w] & include[w]) {
+      added += static_cast<uint32_t>(std::popcount(flipped[w] & include[w]));
+    }
   }
   reserve(clause, (tail.length + added + kChunk - 1) / kChunk * kChunk);
   const auto put = [&](uint32_t literal) {

@@ -42,7 +42,8 @@ struct TrainTask {
 struct CompiledModel {
   std::vector<uint32_t> clauses;  // non-empty ones, in order
   ClauseLists lists;
-  Buffer<int32_t> weights;  // [clause][m]
+  size_t stride;            // from one clause's weights to the next: m, rounded up
+  Buffer<int32_t> weights;  // [clause][stride]
 };
 
 class Machine {

@@ -92,7 +92,7 @@ void Trainer::run(const TrainTask& task, VoteBoard& board, Barrier& barrier) {
     std::fill_n(votes, config_.m, 0);
     kernels_.add_votes(fires_, range_.count,
                        machine_.weights_.data() + size_t{range_.first} * config_.m, config_.m,
-                       votes);
+                       config_.m, votes);
     barrier.wait();
     board.sum(turn, total_.data());
     count(target);
