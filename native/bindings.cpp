@@ -149,6 +149,7 @@ NB_MODULE(_native, module) {
                          memory.shape(1) == 2 * size_t{config.grid.features()} &&
                          weights.shape(0) == config.n && weights.shape(1) == config.m,
                      "memory and weights must fit n, m and the grid");
+             const nb::gil_scoped_release release;
              machine.state(memory.data(), weights.data());
            })
       .def_prop_ro("isa", [](const cotm::Machine& machine) { return machine.kernels().name; });

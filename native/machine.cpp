@@ -42,6 +42,7 @@ Machine::Machine(const Config& config, const Kernels& kernels, const int8_t* mem
 Machine::~Machine() = default;
 
 void Machine::state(int8_t* memory, int32_t* weights) const {
+  const std::shared_lock<std::shared_mutex> lock(state_mutex_);
   const size_t features = config_.grid.features();
   std::copy_n(weights_.data(), weights_.size(), weights);
   for (size_t j = 0; j < config_.n; ++j) {

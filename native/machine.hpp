@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
+#include <shared_mutex>
 #include <vector>
 
 #include "lists.hpp"
@@ -76,6 +78,9 @@ class Machine {
   Buffer<uint32_t> spread_;  // hash32's view of each feature index
   Buffer<uint64_t> valid_;   // which literals of a row are not padding
   mutable std::unique_ptr<const CompiledModel> compiled_;  // until training changes the state
+  // Python threads may train and predict at once: training has the state to itself.
+  mutable std::shared_mutex state_mutex_;
+  mutable std::mutex compile_mutex_;
 };
 
 }  // namespace cotm

@@ -1,7 +1,6 @@
 // Prediction: a compiled, read-only form of the machine; threads split the examples.
 #include <algorithm>
 #include <bit>
-#include <mutex>
 #include <numeric>
 
 #include "machine.hpp"
@@ -111,8 +110,7 @@ class OutputBlock {
 }  // namespace
 
 const CompiledModel& Machine::compiled() const {
-  static std::mutex mutex;  // predictions may come from several Python threads at once
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<std::mutex> lock(compile_mutex_);
   if (compiled_) return *compiled_;
   std::vector<uint32_t> clauses;
   for (uint32_t j = 0; j < config_.n; ++j) {  // an empty clause is silent in prediction
@@ -134,6 +132,7 @@ const CompiledModel& Machine::compiled() const {
 }
 
 void Machine::votes(const Examples& examples, unsigned threads, int64_t* out) const {
+  const std::shared_lock<std::shared_mutex> lock(state_mutex_);
   const CompiledModel& model = compiled();
   const size_t m = config_.m;
   std::fill_n(out, examples.size() * m, 0);
@@ -152,6 +151,7 @@ void Machine::votes(const Examples& examples, unsigned threads, int64_t* out) co
 }
 
 void Machine::clause_outputs(const Examples& examples, unsigned threads, bool* out) const {
+  const std::shared_lock<std::shared_mutex> lock(state_mutex_);
   const CompiledModel& model = compiled();
   std::fill_n(out, examples.size() * config_.n, false);
   if (examples.size() == 0 || model.clauses.empty()) return;

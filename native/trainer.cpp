@@ -231,6 +231,7 @@ void Trainer::limit_literals(uint32_t clause, int8_t* row, uint64_t key) {
 }
 
 TrainCounts Machine::train(const TrainTask& task, unsigned threads) {
+  const std::unique_lock<std::shared_mutex> lock(state_mutex_);
   compiled_.reset();
   threads = std::max(1u, std::min(threads, config_.n));
   Barrier barrier(threads);

@@ -111,26 +111,6 @@ def test_trained_state_is_pinned():
 PINNED = (-160878, -5114)
 
 
-def test_wide_flat_examples_use_lists_and_agree():
-    """More literals than a packed row holds: another code path, the same bits."""
-    rng = np.random.default_rng(1)
-    grid = PatchGrid.flat(3000)
-    spec = Spec(n=20, m=2, grid=grid, T=10, q=6554, N=128, seed=5)
-    bits = (rng.random((30, 1, 1, 3000)) < 0.02).astype(np.uint8)
-    targets = rng.integers(0, 2, (30, 2), dtype=np.uint8)
-    memory = np.full((20, 6000), -1, dtype=np.int8)
-    states = []
-    for kind in (ReferenceBackend, NativeBackend):
-        backend = kind(spec, memory, cotm.machine.start_weights(spec), 2)
-        data = backend.prepare(Examples(bits, grid))
-        for epoch in range(3):
-            backend.train(
-                data, targets, selection_scale(1.0, np.ones(1)), np.arange(30), 30 * epoch
-            )
-        states.append((*backend.state(), backend.votes(data)))
-    assert all(np.array_equal(a, b) for a, b in zip(*states, strict=True))
-
-
 def test_unknown_instruction_set(monkeypatch):
     monkeypatch.setenv("COTM_ISA", "sse9")
     with pytest.raises(ValueError, match=r"sse9.*baseline, avx2 or avx512"):

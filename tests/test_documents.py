@@ -32,6 +32,9 @@ def test_readme_code_runs(tmp_path):
             [sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, timeout=120
         )
         assert run.returncode == 0, run.stderr
+    accuracy, rule = run.stdout.strip().splitlines()
+    text = (ROOT / "README.md").read_text()
+    assert f"`{accuracy}`" in text and rule in text, "README shows other output than it gives"
 
 
 @pytest.mark.parametrize("document", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md")))

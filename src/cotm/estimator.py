@@ -132,15 +132,22 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if resume and not self._is_started():
             raise ValueError("resume=True, but there is no training to resume; call fit without it")
         goes_on = resume or (check_flag("warm_start", self.warm_start) and self._is_started())
+        before = self.__dict__.copy()
         with self._unchanged_on_error():
             training, held = self._prepare(X, y, sample_weight, goes_on=goes_on)
-            plan = self._plan(training, held, epochs_before=0 if resume else len(self.history_))
-        finished_before = len(self.history_)
+            course = self._course
+            if resume:
+                course.target = max(course.target, self.epochs)
+            else:
+                course.target = len(course.history) + self.epochs
+                course.patience_from = len(course.history)
+            plan = self._plan(training, held)
         try:
-            run(self.machine_, training, self._course, plan, self)
+            run(self.machine_, training, course, plan, self)
         except BaseException:
-            if not goes_on and len(self.history_) == finished_before:
-                self._forget()  # not one epoch is finished: nothing was fitted
+            if not goes_on and not course.history:  # not one epoch is finished: nothing was fitted
+                self.__dict__.clear()
+                self.__dict__.update(before)
             raise
         return self
 
@@ -168,7 +175,8 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             training, _ = self._prepare(
                 X, y, sample_weight, goes_on=goes_on, classes=classes, split=False
             )
-        plan = Plan(epochs=len(self.history_) + 1, accuracy=self._accuracy, shuffle=False)
+        self._course.target = len(self.history_) + 1
+        plan = Plan(accuracy=self._accuracy, shuffle=False)
         run(self.machine_, training, self._course, plan, self)
         return self
 
@@ -182,13 +190,15 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         dict with ``seconds``, ``seconds_per_epoch``, ``bytes``
         """
-        probe = type(self)(**{**self.get_params(), "callbacks": None, "verbose": 0})
+        parameters = {**self.get_params(deep=False), "callbacks": None, "verbose": 0}
+        probe = type(self)(**{**parameters, "random_state": 0})
         training, _ = probe._prepare(X, y, None, goes_on=False)
         return probe._measure(training)
 
     def _measure(self, training: TrainingSet) -> dict[str, float]:
         """Time on a throwaway machine for about a quarter of a second."""
-        machine = Machine(**self._machine_parameters(self.machine_.spec.m))
+        parameters = self._machine_parameters(self.machine_.spec.m)
+        machine = Machine(**{**parameters, "random_state": self.seed_})
         machine.load_state(self.machine_.spec.grid, self.machine_.snapshot())
         began, done = time.perf_counter(), [0]
 
@@ -226,6 +236,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         examples = reader.read(self, X) if goes_on else reader.fit(self, X)
         check_consistent_length(examples.bits, labels.values)
         if goes_on:
+            reader.check_unchanged(self)
             if labels.multilabel != self._multilabel:
                 raise ValueError("y is of another kind (labels or indicator matrix) than before")
             known = self.classes_
@@ -273,8 +284,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("T", "e"):  # "auto" stays what it was when training began
             if isinstance(getattr(self, name), str):
                 parameters[name] = getattr(self.machine_, name)
-        renewed = Machine(**parameters)
-        renewed.seed_ = self.seed_
+        renewed = Machine(**{**parameters, "random_state": self.seed_})
         if renewed.n_clauses != spec.n:
             raise ValueError(
                 f"n_clauses={renewed.n_clauses}, but training began with {spec.n}; a pool cannot "
@@ -324,14 +334,20 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_flag("early_stopping", self.early_stopping)
         check_number("validation_fraction", self.validation_fraction, 0.0, 1.0)
         check_integer("patience", self.patience, 1)
-        check_integer("verbose", int(self.verbose), 0)
+        if not isinstance(self.verbose, bool):
+            check_integer("verbose", self.verbose, 0)
+        if not isinstance(self.callbacks, list | tuple | None):
+            raise ValueError(f"callbacks={self.callbacks!r} must be a list of callables")
         for callback in self.callbacks or ():
             if not callable(callback):
                 raise ValueError(f"callbacks holds {callback!r}, which cannot be called")
+        if not isinstance(self.class_weight, dict | str | None):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} must be a dictionary, 'balanced' or None"
+            )
 
-    def _plan(self, training: TrainingSet, held: Held | None, epochs_before: int) -> Plan:
+    def _plan(self, training: TrainingSet, held: Held | None) -> Plan:
         plan = Plan(
-            epochs=epochs_before + self.epochs,
             accuracy=self._accuracy,
             shuffle=self.shuffle,
             patience=self.patience,
@@ -373,11 +389,6 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-
-    def _forget(self) -> None:
-        """Back to how the constructor left it."""
-        for name in set(self.__dict__) - set(self.get_params(deep=False)):
-            del self.__dict__[name]
 
     @property
     def memory_(self) -> NDArray[np.int8]:

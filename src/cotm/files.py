@@ -29,7 +29,22 @@ from .training import Course
 
 FORMAT = 1
 
+_CLASS_TYPES = {"str", "object", "bool", "float16", "float32", "float64"} | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+
+_TENSORS = ("memory", "weights", "best.memory", "best.weights")
 _TUPLES = ("patch_shape", "image_shape", "stride")
+_MACHINE_PARAMETERS = (
+    "n_clauses",
+    "s",
+    "memory_depth",
+    "e_scales",
+    "boost_true_positive",
+    "max_literals",
+    "max_weight",
+    "weighted",
+)
 _NOT_SAVED = ("callbacks",)  # code, which a file must not bring
 
 
@@ -68,6 +83,7 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "class": type(estimator).__name__,
         "parameters": _encode_parameters(estimator),
         "classes": _encode_classes(estimator.classes_),
+        "classes_type": _type_name(estimator.classes_),
         "multilabel": bool(estimator._multilabel),
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": None if names is None else [str(name) for name in names],
@@ -86,6 +102,8 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "step": state.step,
         "best_step": None if course.best is None else course.best.step,
         "history": course.history,
+        "target": course.target,
+        "patience_from": course.patience_from,
     }
     return header, {name: np.ascontiguousarray(array) for name, array in tensors.items()}
 
@@ -101,7 +119,18 @@ def _booleanizer_state(booleanizer: Any) -> tuple[dict[str, Any], dict[str, NDAr
 
 
 def _encode_parameters(estimator: Any) -> dict[str, Any]:
+    estimator._check_parameters()
+    machine, reader = estimator.machine_, estimator._reader
+    # What defines the trained machine is saved as it is in use, whatever was set since.
+    in_use = {name: getattr(machine, name) for name in _MACHINE_PARAMETERS}
+    in_use |= {name: getattr(reader, name) for name in (*_TUPLES, "booleanize")}
+    if len(reader.stride) == 1:
+        in_use["stride"] = reader.stride[0]
+    for name in ("T", "e"):
+        automatic = isinstance(getattr(estimator, name), str)
+        in_use[name] = "auto" if automatic else getattr(machine, name)
     parameters = estimator.get_params(deep=False)
+    parameters = {name: in_use.get(name, parameters[name]) for name in parameters}
     for name in _NOT_SAVED:
         parameters.pop(name)
     if not isinstance(parameters["booleanize"], str | None):
@@ -115,6 +144,8 @@ def _encode_parameters(estimator: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -127,6 +158,10 @@ def _encode_classes(classes: NDArray[Any]) -> list[Any]:
                 "are text, numbers or booleans"
             )
     return values
+
+
+def _type_name(classes: NDArray[Any]) -> str:
+    return {"U": "str", "O": "object"}.get(classes.dtype.kind, classes.dtype.name)
 
 
 def _checksum(text: str, tensors: dict[str, NDArray[Any]]) -> str:
@@ -215,13 +250,15 @@ def _read(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             f"the model file is of format {version}, and this cotm reads up to {FORMAT}; "
             "install a newer cotm to open it"
         )
-    _expect(version == FORMAT, f"its format is {version!r}")
+    _expect(type(version) is int and version == FORMAT, f"its format is {version!r}")
     try:
         tensors = safetensors.numpy.load(data)
     except Exception as error:
         raise ModelFileError(f"the model file is damaged or truncated ({error})") from error
     if _checksum(metadata["cotm"], tensors) != metadata.get("sha256"):
         raise ModelFileError("the model file is damaged: its checksum does not match its contents")
+    strange = {name for name in tensors if name not in _TENSORS and name[:12] != "booleanizer."}
+    _expect(not strange, f"it holds unknown tensors {sorted(strange)}")
     return header, tensors
 
 
@@ -245,7 +282,9 @@ def _decode(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Any:
     estimator._check_parameters()
     estimator._multilabel = header["multilabel"]
     _expect(isinstance(estimator._multilabel, bool), "multilabel is not a boolean")
-    estimator.classes_ = _decode_classes(header["classes"], estimator._multilabel)
+    estimator.classes_ = _decode_classes(
+        header["classes"], header["classes_type"], estimator._multilabel
+    )
     estimator.n_features_in_ = _integer(header, "n_features_in", 1, MAX_FEATURES)
     names = header["feature_names_in"]
     if names is not None:
@@ -268,6 +307,8 @@ def _decode(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Any:
     machine.load_state(reader.grid, state)
     estimator.machine_ = machine
     course = estimator._course = Course(_decode_history(header["history"]))
+    course.target = _integer(header, "target", 0, 2**63)
+    course.patience_from = _integer(header, "patience_from", 0, 2**63)
     if header["best_step"] is not None:
         course.best = _decode_snapshot(
             machine, reader.grid, m, tensors, "best.", header["best_step"]
@@ -290,13 +331,12 @@ def _decode_parameters(encoded: Any) -> dict[str, Any]:
     return parameters
 
 
-def _decode_classes(values: Any, multilabel: bool) -> NDArray[Any]:
+def _decode_classes(values: Any, type_name: Any, multilabel: bool) -> NDArray[Any]:
     _expect(isinstance(values, list) and len(values) >= 2, "it names fewer than two classes")
     _expect(all(isinstance(v, str | int | float) for v in values), "classes are of a strange type")
-    if len({type(value) for value in values}) == 1:
-        classes = np.array(values)
-    else:
-        classes = np.array(values, dtype=object)
+    _expect(type_name in _CLASS_TYPES, f"classes are of the type {type_name!r:.100}")
+    classes = np.array(values, dtype=None if type_name == "str" else type_name)
+    _expect(classes.tolist() == values, "classes do not fit their type")
     if multilabel:
         _expect(len(set(values)) == len(values), "two labels have one name")
     else:
@@ -320,7 +360,10 @@ def _decode_reader(
     reader.booleanizer = booleanizer
     shape = header["example_shape"]
     if reader.reads_images:
-        _expect(isinstance(shape, list) and all(type(v) is int for v in shape), "example_shape")
+        _expect(
+            isinstance(shape, list) and all(type(v) is int and v >= 1 for v in shape),
+            f"example_shape is {shape!r:.100}",
+        )
         reader.example_shape = tuple(shape)
     numbers = header["grid"]
     _expect(

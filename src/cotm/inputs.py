@@ -51,12 +51,24 @@ class InputReader:
             image_shape = check_pair("image_shape", image_shape, lengths=lengths, scalar=False)
         stride = check_pair("stride", estimator.stride, lengths=(1, 2), scalar=True)
         booleanize = estimator.booleanize
-        if not (booleanize is None or booleanize == "auto" or hasattr(booleanize, "fit_transform")):
+        automatic = isinstance(booleanize, str) and booleanize == "auto"
+        if not (booleanize is None or automatic or hasattr(booleanize, "fit_transform")):
             raise ValueError(
                 f"booleanize={booleanize!r} must be 'auto', None (X holds bits), or a transformer "
                 "such as cotm.Thermometer(n_bits=8)"
             )
         return cls(patch_shape, image_shape, stride, booleanize)
+
+    def check_unchanged(self, estimator: Any) -> None:
+        """Refuse to go on with parameters that say X is something else than it was."""
+        now = InputReader.from_parameters(estimator)
+        for name in ("patch_shape", "image_shape", "stride", "booleanize"):
+            before, after = getattr(self, name), getattr(now, name)
+            if repr(before) != repr(after):
+                raise ValueError(
+                    f"{name}={after!r}, but training began with {before!r}; it cannot change on "
+                    "the way, so set it back or begin anew with warm_start=False"
+                )
 
     @property
     def reads_images(self) -> bool:
@@ -71,6 +83,11 @@ class InputReader:
         else:
             self.booleanizer = self._table_booleanizer(X)
         bits = X if self.booleanizer is None else self.booleanizer.fit_transform(X)
+        if bits.shape[-1] == 0:
+            raise ValueError(
+                "X became no bits at all: every column is constant; pass columns that differ "
+                "between examples, or another booleanizer"
+            )
         if self.reads_images:
             assert self.patch_shape is not None
             self.grid = image_grid(tuple(bits.shape[1:]), self.patch_shape, self.stride)
@@ -93,6 +110,8 @@ class InputReader:
     def _check(self, estimator: Any, X: Any, *, reset: bool) -> Any:
         if self.reads_images:
             return self._check_images(estimator, X, reset=reset)
+        if hasattr(X, "collect"):
+            raise ValueError("X is a lazy frame; call X.collect() first")
         if _is_frame(X):
             # Columns of a frame keep their types; their names and number are checked here.
             validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -106,7 +125,7 @@ class InputReader:
                 f"X has {len(X.shape)} dimensions; set patch_shape, for example (10, 10), to learn "
                 "from images, or reshape X to (N, features)"
             )
-        return validate_data(
+        X = validate_data(
             estimator,
             X,
             reset=reset,
@@ -114,6 +133,10 @@ class InputReader:
             dtype=None,
             ensure_all_finite="allow-nan",
         )
+        if scipy.sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix stays as it is
+            X.sum_duplicates()
+        return X
 
     def _check_images(self, estimator: Any, X: Any, *, reset: bool) -> Any:
         assert self.patch_shape is not None

@@ -159,7 +159,7 @@ def as_examples(X: Any, grid: PatchGrid) -> Examples:
     elif bits.dtype == np.uint8 and bits.size and bits.max() > 1:
         _require_bits(bits)
     bits = bits.view(np.uint8)
-    if bits.size != bits.shape[0] * int(np.prod(grid.image_shape)):
+    if bits.ndim < 2 or bits.shape[1:] not in _accepted_shapes(grid):
         raise ValueError(
             f"X has examples of shape {bits.shape[1:]}, but the machine was trained on "
             f"{_shape_text(grid)}"
@@ -191,6 +191,19 @@ def _require_bits(values: NDArray[Any]) -> None:
             f"X holds the value {value}, but bits must be 0 or 1; turn numbers and categories "
             "into bits first, for example with booleanize='auto' or cotm.Booleanizer"
         )
+
+
+def _accepted_shapes(grid: PatchGrid) -> list[tuple[int, ...]]:
+    """Shapes an example may have: dimensions of size 1 at the ends can be left out."""
+    height, width, channels = grid.image_shape
+    shapes: list[tuple[int, ...]] = [(height, width, channels)]
+    if grid.is_flat:
+        shapes.append((channels,))
+    if channels == 1:
+        shapes.append((height, width))
+    if height == 1:
+        shapes += [(width, channels)] + [(width,)] * (channels == 1)
+    return shapes
 
 
 def _shape_text(grid: PatchGrid) -> str:

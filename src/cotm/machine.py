@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -142,7 +143,9 @@ class Machine:
         self.e_scales = check_choice("e_scales", e_scales, ("output", "type2"))
         self.boost_true_positive = check_flag("boost_true_positive", boost_true_positive)
         self.max_literals = (
-            None if max_literals is None else check_integer("max_literals", max_literals, 1)
+            None
+            if max_literals is None
+            else check_integer("max_literals", max_literals, 1, 2 * MAX_FEATURES)
         )
         self.max_weight = (
             None if max_weight is None else check_integer("max_weight", max_weight, 1, WEIGHT_LIMIT)
@@ -194,15 +197,22 @@ class Machine:
         """Begin anew for examples of this shape: all literals excluded, weights +-1."""
         spec = self.make_spec(grid, n_outputs)
         check_fits_memory(spec)
+        if not spec.sharing and spec.n < spec.m:
+            warnings.warn(
+                f"n_clauses={spec.n} is fewer than the {spec.m} outputs, so some outputs own no "
+                "clause and never get votes; use more clauses",
+                UserWarning,
+                stacklevel=2,
+            )
         memory = np.full((spec.n, grid.n_literals), -1, dtype=np.int8)
         weights = start_weights(spec)
         self._spec = spec
         self.restore(Snapshot(memory, weights, 0))
 
     def load_state(self, grid: PatchGrid, snapshot: Snapshot) -> None:
-        """Take over a saved state."""
+        """Take over a state, brought within this machine's depth and caps."""
         self._spec = self.make_spec(grid, snapshot.weights.shape[1])
-        self.restore(snapshot)
+        self.restore(within_limits(self._spec, snapshot))
 
     def describes(self, other: Machine) -> bool:
         """Whether the other machine is this one, with the same parameters and backend."""
@@ -413,6 +423,21 @@ def start_weights(spec: Spec) -> NDArray[np.int32]:
     weights = np.zeros((spec.n, spec.m), dtype=np.int32)
     weights[np.arange(spec.n), owners] = np.where((np.arange(spec.n) - first) % 2 == 0, 1, -1)
     return weights
+
+
+def within_limits(spec: Spec, state: Snapshot) -> Snapshot:
+    """A state of another machine as this one's: clipped, and without surplus literals.
+
+    Of a clause with too many literals those with the highest entries stay.
+    """
+    memory = np.clip(state.memory, -spec.N, spec.N - 1)
+    weights = np.clip(state.weights, -spec.max_weight, spec.max_weight)
+    if spec.max_literals is not None:
+        for j in np.flatnonzero((memory >= 0).sum(axis=1) > spec.max_literals):
+            included = np.flatnonzero(memory[j] >= 0)
+            weakest = included[np.argsort(-memory[j, included].astype(int), kind="stable")]
+            memory[j, weakest[spec.max_literals :]] = -1
+    return Snapshot(memory, weights, state.step)
 
 
 def check_weights(weight: NDArray[np.float64], n_examples: int, *, given: bool) -> None:

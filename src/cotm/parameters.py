@@ -7,11 +7,15 @@ import numbers
 import os
 from typing import Any
 
+import numpy as np
+
 #: Thresholds are computed as (2 T) * 2**32 in 64 bits.
 MAX_T = 2**30
 MAX_CLAUSES = 2**31 - 1
 #: Outputs are 24 bits of a random number's key.
 MAX_OUTPUTS = 2**24
+#: Sizes of images, patches and strides are 32-bit in every backend.
+MAX_SIZE = 2**30
 
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
@@ -47,7 +51,7 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
 
 def check_flag(name: str, value: Any) -> bool:
     """True or False; NumPy's too."""
-    if not isinstance(value, (bool,)) and type(value).__name__ not in ("bool_", "bool"):
+    if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name}={value!r} must be True or False")
     return bool(value)
 
@@ -55,11 +59,11 @@ def check_flag(name: str, value: Any) -> bool:
 def check_pair(name: str, value: Any, *, lengths: tuple[int, ...], scalar: bool) -> tuple[int, ...]:
     """A tuple of positive integers, or (where ``scalar``) one integer for all."""
     if scalar and isinstance(value, numbers.Integral):
-        return (check_integer(name, value, 1),)
+        return (check_integer(name, value, 1, MAX_SIZE),)
     if not isinstance(value, (tuple, list)) or len(value) not in lengths:
         kinds = " or ".join(map(str, lengths))
         raise ValueError(f"{name}={value!r} must be a tuple of {kinds} positive integers")
-    return tuple(check_integer(name, part, 1) for part in value)
+    return tuple(check_integer(name, part, 1, MAX_SIZE) for part in value)
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
@@ -71,7 +75,9 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
             f"n_jobs={n_jobs!r} must be None, a positive number of threads, or -1 for all"
         )
     processors = available_processors()
-    return int(n_jobs) if n_jobs > 0 else max(1, processors + 1 + int(n_jobs))
+    # More threads than this only wait for each other; the result is the same.
+    most = max(16, 4 * processors)
+    return min(int(n_jobs), most) if n_jobs > 0 else max(1, processors + 1 + int(n_jobs))
 
 
 def available_processors() -> int:

@@ -42,8 +42,15 @@ def read_labels(y: Any) -> Labels:
         raise ValueError("y holds no labels")
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    kind = type_of_target(y, input_name="y")
+    try:
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y")
+    except TypeError as error:
+        kinds = sorted({type(value).__name__ for value in y.ravel().tolist()})
+        raise ValueError(
+            f"y holds labels of the types {', '.join(kinds)} that cannot be told apart ({error}); "
+            "convert them all to text or all to numbers"
+        ) from error
     if kind == "multilabel-indicator":
         has_names = bool(names) and all(isinstance(name, str) for name in names)
         return Labels(y.astype(np.uint8), True, names if has_names else None)

@@ -22,20 +22,30 @@ class Course:
 
     history: list[Record] = field(default_factory=list)
     best: Snapshot | None = None  # state of the best epoch on the held-out examples
+    target: int = 0  # epochs to be reached, counted from the beginning of the history
+    patience_from: int = 0  # the epoch from which early stopping counts
 
     def scores(self) -> list[float]:
         return [r["validation_accuracy"] for r in self.history if "validation_accuracy" in r]
 
-    def epochs_since_best(self) -> int:
+    def improved(self) -> bool:
+        """Whether the last epoch is the best so far, or as good."""
         scores = self.scores()
-        return len(scores) - 1 - scores.index(max(scores)) if scores else 0
+        return bool(scores) and scores.index(max(scores)) == len(scores) - 1
+
+    def epochs_without_improvement(self) -> int:
+        """Since the best epoch, or since this training began if that was before."""
+        scores = self.scores()
+        if not scores:
+            return 0
+        best_epoch = scores.index(max(scores)) + 1
+        return len(scores) - max(best_epoch, self.patience_from)
 
 
 @dataclass
 class Plan:
     """What one call of fit is to do."""
 
-    epochs: int  # to be reached, counted from the beginning of the history
     accuracy: Callable[[TrainCounts, int], float]  # of a pass over so many examples
     shuffle: bool = True
     validate: Callable[[], float] | None = None  # accuracy on held-out examples
@@ -54,12 +64,12 @@ def run(
     counts whole or not at all, so a resumed training ends where an uninterrupted one does.
     """
     # A training that ended by patience stays ended.
-    finished = plan.validate is not None and course.epochs_since_best() >= plan.patience
+    finished = plan.validate is not None and course.epochs_without_improvement() >= plan.patience
     if plan.validate is not None and course.scores() and course.best is None:
         course.best = machine.snapshot()  # where early stopping left the machine
-    reporter = make_reporter(plan.verbose, plan.epochs, len(training), plan.description)
+    reporter = make_reporter(plan.verbose, course.target, len(training), plan.description)
     with InterruptFlag() as interrupted, reporter:
-        while not finished and len(course.history) < plan.epochs:
+        while not finished and len(course.history) < course.target:
             began = time.perf_counter()
             counts = machine.train_pass(
                 training,
@@ -78,9 +88,9 @@ def run(
             record["seconds"] = time.perf_counter() - began
             course.history.append(record)
             if plan.validate is not None:
-                if course.epochs_since_best() == 0:
+                if course.improved():
                     course.best = machine.snapshot()
-                finished = course.epochs_since_best() >= plan.patience
+                finished = course.epochs_without_improvement() >= plan.patience
             reporter.epoch_done(record)
             # Every callback sees every epoch, whatever the others say.
             stops = [callback(estimator, record) for callback in plan.callbacks]
