@@ -15,6 +15,7 @@ import cotm
 from cotm.backends import make_backend, resolve_backend
 from cotm.backends.reference import ReferenceBackend
 from cotm.literals import Examples, PatchGrid
+from cotm.machine import start_weights
 from cotm.spec import Spec, selection_scale
 
 _native = pytest.importorskip("cotm._native", reason="the native extension is not built")
@@ -79,7 +80,7 @@ def test_long_training_equals_reference(seed):
         [flat[:, 0], flat[:, 1] ^ flat[:, 2], flat[:, 3] & flat[:, 4], 1 - flat[:, 5]], 1
     )
     memory = np.full((33, grid.n_literals), -1, dtype=np.int8)
-    weights = cotm.machine.start_weights(spec)
+    weights = start_weights(spec)
     states = []
     for kind in (ReferenceBackend, NativeBackend):
         backend = kind(spec, memory, weights, 2)
