@@ -62,6 +62,7 @@ format: $(VENV)/.deps
 bench: $(VENV)/.installed
 	$(VENV)/bin/python benchmarks/defaults.py
 	$(VENV)/bin/python benchmarks/draws.py
+	$(VENV)/bin/python benchmarks/peers.py
 
 # The whole extension is built with the sanitizers into a folder of its own, and the tests of
 # the native backend run on it.
