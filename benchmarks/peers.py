@@ -2,10 +2,12 @@
 
 ``python benchmarks/peers.py`` takes a slice of the data and about two minutes; ``--full`` all of
 it and some hours, most of them the peers'. On a slice the machines are at the very beginning of
-training, where feedback is most frequent and ratios are lowest. The peers are installed into ``build/peers``, an
-environment of their own. MNIST comes from the folder ``COTM_DATA`` (mnist.npz with x_train,
-y_train, x_test, y_test), otherwise images of the same shape are made from scikit-learn's digits;
-the output says which. Every library runs in one thread. Results go to ``build/peers.json``.
+training, where feedback is most frequent and ratios are lowest.
+
+The peers are installed into ``build/peers``, an environment of their own. MNIST comes from the
+folder ``COTM_DATA`` (mnist.npz with x_train, y_train, x_test, y_test), otherwise images of the
+same shape are made from scikit-learn's digits; the output says which. Every library runs in one
+thread. Results go to ``build/peers.json``.
 """
 
 from __future__ import annotations

@@ -71,18 +71,7 @@ def rules(
     top: int | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> list[Rule]:
-    """The clauses of a fitted classifier that can vote, strongest first.
-
-    Parameters
-    ----------
-    model : CoTMClassifier or TMClassifier
-    label : optional
-        Rank by the votes for this class only, and leave out clauses that vote against it.
-    top : int, optional
-        How many at the most.
-    feature_names : sequence of str, optional
-        What to call the bits of X where the model has not seen names, as with the sparse
-        matrix of a vectorizer.
+    """What ``model.rules`` gives, which see.
 
     Examples
     --------
