@@ -79,6 +79,8 @@ std::pair<uint64_t, uint64_t> train(cotm::Machine& machine, const cotm::Examples
 
 NB_MODULE(_native, module) {
   module.doc() = "The native backend of cotm; see cotm.backends.native.";
+  // A model that lives until the interpreter ends is no leak worth a message.
+  nb::set_leak_warnings(false);
 
   nb::class_<cotm::Examples>(module, "Examples")
       .def_static("dense", &dense_examples, "bits"_a)
