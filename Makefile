@@ -51,13 +51,13 @@ test: lint
 lint: $(VENV)/.installed
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/clang-format --dry-run --Werror native/*
+	$(VENV)/bin/clang-format --dry-run --Werror native/* benchmarks/*.cpp
 	$(VENV)/bin/mypy
 
 format: $(VENV)/.deps
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
-	$(VENV)/bin/clang-format -i native/*
+	$(VENV)/bin/clang-format -i native/* benchmarks/*.cpp
 
 bench: $(VENV)/.installed
 	$(VENV)/bin/python benchmarks/defaults.py

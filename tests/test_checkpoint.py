@@ -18,7 +18,7 @@ import sys, cotm
 from sklearn.datasets import load_digits
 X, y = load_digits(return_X_y=True)
 model = cotm.CoTMClassifier(
-    300, epochs=40, random_state=5, early_stopping={early}, patience=40, n_jobs=2,
+    300, epochs=120, random_state=5, early_stopping={early}, patience=120, n_jobs=2,
     callbacks=[cotm.Checkpoint(sys.argv[1], {when})],
 )
 model.fit(X, y)
@@ -27,7 +27,7 @@ model.fit(X, y)
 
 def parameters(early):
     return {
-        "n_clauses": 300, "epochs": 40, "random_state": 5, "early_stopping": early, "patience": 40,
+        "n_clauses": 300, "epochs": 120, "random_state": 5, "early_stopping": early, "patience": 120,
     }  # fmt: skip
 
 
@@ -52,10 +52,10 @@ def test_killed_training_resumes_exactly(early, number, tmp_path):
     X, y = load_digits(return_X_y=True)
     resumed = cotm.load(path)
     done = len(resumed.history_)
-    assert 2 <= done < 40 and done % 2 == 0
+    assert 2 <= done < 120 and done % 2 == 0
     resumed.fit(X, y, resume=True)
     whole = CoTMClassifier(**parameters(early)).fit(X, y)
-    assert len(resumed.history_) == len(whole.history_) == 40
+    assert len(resumed.history_) == len(whole.history_) == 120
     assert np.array_equal(resumed.memory_, whole.memory_)
     assert np.array_equal(resumed.weights_, whole.weights_)
     assert resumed.step_ == whole.step_
