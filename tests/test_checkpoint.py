@@ -26,9 +26,8 @@ model.fit(X, y)
 
 
 def parameters(early):
-    return {
-        "n_clauses": 300, "epochs": 120, "random_state": 5, "early_stopping": early, "patience": 120,
-    }  # fmt: skip
+    shared = {"n_clauses": 300, "epochs": 120, "random_state": 5}
+    return {**shared, "early_stopping": early, "patience": 120}
 
 
 @pytest.mark.parametrize("early", [False, True])
