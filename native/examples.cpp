@@ -8,19 +8,11 @@ namespace cotm {
 
 namespace {
 
-// Bits start, start + step, ... of a packed row, `count` <= 64 of them.
-uint64_t take_bits(const uint64_t* row, size_t start, size_t step, unsigned count) {
-  uint64_t bits = 0;
-  if (step == 1) {
-    const unsigned down = start % 64;
-    const uint64_t* word = row + start / 64;
-    bits = word[0] >> down | word[1] << 1 << (63 - down);
-  } else {
-    for (unsigned i = 0; i < count; ++i) {
-      const size_t at = start + i * step;
-      bits |= (row[at / 64] >> (at % 64) & 1) << i;
-    }
-  }
+// `count` <= 64 bits of a packed row.
+uint64_t take_bits(const uint64_t* row, size_t start, unsigned count) {
+  const unsigned down = start % 64;
+  const uint64_t* word = row + start / 64;
+  const uint64_t bits = word[0] >> down | word[1] << 1 << (63 - down);
   return count == 64 ? bits : bits & ((uint64_t{1} << count) - 1);
 }
 
@@ -38,10 +30,9 @@ class BitWriter {
       used_ += count;
     }
   }
-  // `count` bits of a packed row, `step` apart.
-  void copy(const uint64_t* row, size_t start, size_t step, size_t count) {
-    for (; count > 64; count -= 64, start += 64 * step) append(take_bits(row, start, step, 64), 64);
-    append(take_bits(row, start, step, static_cast<unsigned>(count)), static_cast<unsigned>(count));
+  void copy(const uint64_t* row, size_t start, size_t count) {
+    for (; count > 64; count -= 64, start += 64) append(take_bits(row, start, 64), 64);
+    append(take_bits(row, start, static_cast<unsigned>(count)), static_cast<unsigned>(count));
   }
   // A thermometer of `bits` bits at `level`: the first `level` are set.
   void thermometer(size_t level, size_t bits) {
@@ -119,40 +110,13 @@ Examples Examples::sparse(const int64_t* starts, const int32_t* features, size_t
   return examples;
 }
 
-Literals::Literals(const Grid& grid, const Kernels& kernels)
+Literals::Literals(const Grid& grid)
     : grid_(grid),
-      kernels_(kernels),
       words_(literal_words(grid.features())),
-      blocks_((grid.patches() + 511) / 512),
-      block_stride_((2 * static_cast<size_t>(grid.features()) + 1) * kBlockWords),
       truth_(words_),
       valid_literals_(first_bits(2 * static_cast<size_t>(grid.features()), words_)),
-      valid_patches_(first_bits(grid.patches(), blocks_ * kBlockWords)),
       features_((grid.features() + 63) / 64 + 1) {
-  if (grid_.flat()) {
-    for (size_t w = 0; w < words_; ++w) truth_[w] = 0xAAAAAAAAAAAAAAAAu & valid_literals_[w];
-    return;
-  }
-  masks_ = Buffer<uint64_t>(blocks_ * block_stride_);
-  const size_t bits =
-      static_cast<size_t>((grid_.height - 1) / grid_.stride_rows + 1) * grid_.columns();
-  column_bits_ = Buffer<uint64_t>(bits / 64 + blocks_ * kBlockWords + 2);
-  set_position_masks();
-}
-
-void Literals::set_position_masks() {
-  const uint32_t rows = grid_.rows(), columns = grid_.columns();
-  for (uint32_t p = 0; p < grid_.patches(); ++p) {
-    uint64_t* block = masks_.data() + p / 512 * block_stride_ + p % 512 / 64;
-    const uint64_t bit = uint64_t{1} << (p % 64);
-    const auto set = [&](uint32_t feature, bool value) {
-      block[(2 * static_cast<size_t>(feature) + !value) * kBlockWords] |= bit;
-    };
-    for (uint32_t t = 0; t + 1 < rows; ++t) set(t, p / columns > t);
-    for (uint32_t t = 0; t + 1 < columns; ++t) set(rows - 1 + t, p % columns > t);
-    // The literal that is always true, with which short include lists are filled up.
-    block[2 * static_cast<size_t>(grid_.features()) * kBlockWords] |= bit;
-  }
+  for (size_t w = 0; w < words_; ++w) truth_[w] = 0xAAAAAAAAAAAAAAAAu & valid_literals_[w];
 }
 
 void Literals::read(const Examples& examples, size_t index) {
@@ -161,7 +125,6 @@ void Literals::read(const Examples& examples, size_t index) {
   } else {
     examples_ = &examples;
     image_ = examples.image(index);
-    read_patches();
   }
 }
 
@@ -182,41 +145,7 @@ void Literals::read_flat(const Examples& examples, size_t index) {
   sparse_index_ = index;
 }
 
-void Literals::read_patches() {
-  const uint32_t columns = grid_.columns(), channels = grid_.channels;
-  const size_t step = static_cast<size_t>(grid_.stride_columns) * channels;
-  // A row of up to 64 bits, read without gaps, needs no more than a shift.
-  const bool whole_row = step == 1 && examples_->row_words() == 1;
-  const uint64_t row_mask = columns >= 64 ? ~uint64_t{0} : (uint64_t{1} << columns) - 1;
-  for (uint32_t x = 0; x < grid_.patch_width * channels; ++x) {
-    for (uint32_t phase = 0; phase < grid_.stride_rows && phase < grid_.patch_height; ++phase) {
-      // The bits under column x of every patch of every row of this phase; row r of the
-      // patches is the same bits further on.
-      BitWriter writer(column_bits_.data());
-      if (whole_row) {
-        for (uint32_t y = phase; y < grid_.height; y += grid_.stride_rows) {
-          writer.append(image_[y] >> x & row_mask, columns);
-        }
-      } else {
-        for (uint32_t y = phase; y < grid_.height; y += grid_.stride_rows) {
-          writer.copy(image_ + static_cast<size_t>(y) * examples_->row_words(), x, step, columns);
-        }
-      }
-      writer.flush();
-      for (uint32_t r = phase; r < grid_.patch_height; r += grid_.stride_rows) {
-        const size_t feature =
-            grid_.position_features() + static_cast<size_t>(r) * grid_.patch_width * channels + x;
-        kernels_.shift_masks(column_bits_.data(),
-                             static_cast<size_t>(r / grid_.stride_rows) * columns,
-                             valid_patches_.data(), blocks_, block_stride_,
-                             masks_.data() + 2 * feature * kBlockWords);
-      }
-    }
-  }
-}
-
 const uint64_t* Literals::patch_truth(uint32_t patch) {
-  if (grid_.flat()) return truth_.data();
   const uint32_t row = patch / grid_.columns(), column = patch % grid_.columns();
   BitWriter writer(features_.data());
   writer.thermometer(row, grid_.rows() - 1);
@@ -224,59 +153,12 @@ const uint64_t* Literals::patch_truth(uint32_t patch) {
   for (uint32_t r = 0; r < grid_.patch_height; ++r) {
     const size_t y = static_cast<size_t>(row) * grid_.stride_rows + r;
     writer.copy(image_ + y * examples_->row_words(),
-                static_cast<size_t>(column) * grid_.stride_columns * grid_.channels, 1,
+                static_cast<size_t>(column) * grid_.stride_columns * grid_.channels,
                 static_cast<size_t>(grid_.patch_width) * grid_.channels);
   }
   writer.flush();
   interleave_row(features_.data(), valid_literals_.data(), words_, truth_.data());
   return truth_.data();
-}
-
-FlatBlock::FlatBlock(uint32_t features)
-    : features_(features), masks_((2 * size_t{features} + 1) * kBlockWords) {}
-
-void FlatBlock::read(const Examples& examples, const int64_t* order, size_t count) {
-  const Buffer<uint64_t> valid = first_bits(count, kBlockWords);
-  if (examples.is_sparse()) {
-    read_sparse(examples, order, count);
-  } else {
-    read_dense(examples, order, count);
-  }
-  for (size_t k = 0; k < features_; ++k) {
-    uint64_t* mask = masks_.data() + 2 * k * kBlockWords;
-    for (size_t w = 0; w < kBlockWords; ++w) mask[kBlockWords + w] = ~mask[w] & valid[w];
-  }
-  std::copy_n(valid.data(), kBlockWords, masks_.data() + 2 * size_t{features_} * kBlockWords);
-}
-
-void FlatBlock::read_dense(const Examples& examples, const int64_t* order, size_t count) {
-  uint64_t square[64];
-  for (size_t group = 0; group < kBlockWords; ++group) {
-    for (size_t column = 0; column < examples.row_words(); ++column) {
-      for (size_t r = 0; r < 64; ++r) {
-        const size_t e = 64 * group + r;
-        square[r] = e < count ? examples.image(static_cast<size_t>(order[e]))[column] : 0;
-      }
-      transpose64(square);
-      const size_t end = std::min<size_t>(64, features_ - 64 * column);
-      for (size_t k = 0; k < end; ++k) {
-        masks_[2 * (64 * column + k) * kBlockWords + group] = square[k];
-      }
-    }
-  }
-}
-
-void FlatBlock::read_sparse(const Examples& examples, const int64_t* order, size_t count) {
-  for (size_t k = 0; k < features_; ++k) {
-    std::fill_n(masks_.data() + 2 * k * kBlockWords, kBlockWords, 0);
-  }
-  for (size_t e = 0; e < count; ++e) {
-    const size_t index = static_cast<size_t>(order[e]);
-    for (const uint32_t* k = examples.features_begin(index); k != examples.features_end(index);
-         ++k) {
-      masks_[2 * size_t{*k} * kBlockWords + e / 64] |= uint64_t{1} << (e % 64);
-    }
-  }
 }
 
 void transpose64(uint64_t* words) {

@@ -1,5 +1,4 @@
-// Examples as packed bits, and the two views of one example a machine needs: a mask over
-// patches per literal (evaluation), and the literals of one patch (feedback).
+// Examples as packed bits, and the literals of one example or one of its patches.
 #pragma once
 
 #include <algorithm>
@@ -79,57 +78,27 @@ class Examples {
   std::vector<uint32_t> features_;
 };
 
-// One thread's view of the current example.
+// One thread's view of the current example, for feedback.
 class Literals {
  public:
-  Literals(const Grid& grid, const Kernels& kernels);
+  explicit Literals(const Grid& grid);
 
-  // Reads one example; afterwards truth() (flat) or masks() (patches) describe it.
   void read(const Examples& examples, size_t index);
 
-  // The literals of one patch of the example read last, padded with zeros.
-  const uint64_t* patch_truth(uint32_t patch);
-
+  // The literals of the example read last (flat), or of one of its patches; padded with zeros.
   const uint64_t* truth() const { return truth_.data(); }
-  PatchMasks masks() const {
-    return {masks_.data(), blocks_, block_stride_, valid_patches_.data()};
-  }
-  size_t blocks() const { return blocks_; }
+  const uint64_t* patch_truth(uint32_t patch);
 
  private:
   void read_flat(const Examples& examples, size_t index);
-  void read_patches();
-  void set_position_masks();
 
   Grid grid_;
-  const Kernels& kernels_;
-  size_t words_;         // of one patch's literals
-  size_t blocks_;        // of 512 patches
-  size_t block_stride_;  // words from one block's masks to the next's
+  size_t words_;  // of one patch's literals
   const Examples* examples_ = nullptr;
   const uint64_t* image_ = nullptr;
-  Buffer<uint64_t> truth_, valid_literals_, masks_, valid_patches_, column_bits_, features_;
+  Buffer<uint64_t> truth_, valid_literals_, features_;
   const Examples* sparse_examples_ = nullptr;  // whose features are set in truth_
   size_t sparse_index_ = 0;
-};
-
-// Masks over up to 512 flat examples: [literal][8], and last the literal that is always true.
-class FlatBlock {
- public:
-  static constexpr size_t kExamples = 64 * kBlockWords;
-
-  explicit FlatBlock(uint32_t features);
-  void read(const Examples& examples, const int64_t* order, size_t count);
-  PatchMasks masks() const {
-    return {masks_.data(), 1, 0, masks_.data() + 2 * size_t{features_} * kBlockWords};
-  }
-
- private:
-  void read_dense(const Examples& examples, const int64_t* order, size_t count);
-  void read_sparse(const Examples& examples, const int64_t* order, size_t count);
-
-  uint32_t features_;
-  Buffer<uint64_t> masks_;
 };
 
 void transpose64(uint64_t* words);  // bit c of word r to bit r of word c

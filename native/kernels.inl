@@ -1,15 +1,11 @@
 // The kernels, written once over the small types a kernels_*.cpp file defines before it
 // includes this one, in a namespace of its own:
-//   Patches  one block of 512 patches: load, operator&, without (and not), any, store
-//   Mask     one flag per literal of 64: from_bits, without, forget
-//   Row      64 memory entries: load, plus, minus, *_saturated, clipped, store, include_bits
+//   Octet    8 words: load, operator&, operator|, any, store
+//   Lanes    kLanes words: load, all, operator&, operator|, any, joined (or of all), with (bit of
+//   each) Mask     one flag per literal of 64: from_bits, without, forget Row      64 memory
+//   entries: load, plus, minus, *_saturated, clipped, store, include_bits
 // Nothing from the C++ library is used here: a template instantiated with wide instructions
 // could be picked by the linker for everyone.
-
-template <class T>
-constexpr bool kIsConst = false;
-template <class T>
-constexpr bool kIsConst<const T> = true;
 
 static void select(Key key, uint32_t first, uint32_t count, uint64_t threshold, uint64_t* out) {
   const uint32_t words = (count + 63) / 64;
@@ -23,136 +19,96 @@ static void select(Key key, uint32_t first, uint32_t count, uint64_t threshold, 
   if (count % 64) out[words - 1] &= (uint64_t{1} << (count % 64)) - 1;
 }
 
-template <class Literal>
-static inline Patches take(const Literal* literals, uint32_t count, const uint64_t* masks,
-                           Patches left) {
-  for (uint32_t i = 0; i < count; ++i) {
-    left = left & Patches::load(masks + size_t{literals[i]} * kBlockWords);
+// kRows vectors at once, `step` words apart: where each ends is as good as random, so one test
+// for all is mispredicted less often than one for each.
+template <uint32_t kRows, class Words>
+static inline void take(const uint32_t* offsets, uint32_t length, const uint64_t* words,
+                        size_t step, Words* left) {
+  uint32_t i = 0;
+  for (; i + kChunk <= length; i += kChunk) {
+    for (uint32_t k = 0; k < kChunk; ++k) {
+      const uint64_t* at = words + offsets[i + k];
+      for (uint32_t r = 0; r < kRows; ++r) left[r] = left[r] & Words::load(at + r * step);
+    }
+    Words any = left[0];
+    for (uint32_t r = 1; r < kRows; ++r) any = any | left[r];
+    if (!any.any()) return;
   }
-  return left;
-}
-
-// Moves the literals that ended a clause towards the front, where they will end it early the
-// next time. Without a branch: `ended` is as good as random.
-template <class Head>
-static inline void promote(Head* head, uint32_t at, bool ended) {
-  const uint32_t to = ended ? at / 2 / kChunk * kChunk : at;
-  struct Chunk {
-    Head literals[kChunk];
-  } chunk, other;
-  __builtin_memcpy(&chunk, head + at, sizeof(Chunk));
-  __builtin_memcpy(&other, head + to, sizeof(Chunk));
-  __builtin_memcpy(head + at, &other, sizeof(Chunk));
-  __builtin_memcpy(head + to, &chunk, sizeof(Chunk));
-}
-
-// The same from the tail, into the second half of the head.
-template <class Head>
-static inline void promote_tail(Head* head, uint32_t* literals) {
-  for (uint32_t i = 0; i < kChunk; ++i) {
-    const uint32_t literal = head[kFreeLiterals + i];
-    head[kFreeLiterals + i] = static_cast<Head>(literals[i]);
-    literals[i] = literal;
+  for (; i < length; ++i) {
+    const uint64_t* at = words + offsets[i];
+    for (uint32_t r = 0; r < kRows; ++r) left[r] = left[r] & Words::load(at + r * step);
   }
 }
 
-// Up to 64 clauses over one block of patches; returns a bit per clause that some patch
-// satisfies, and those patches in `left`, clause after clause.
-//
-// Most clauses end within a few literals, but not after the same number, and a branch on that
-// is mispredicted more often than not. So all clauses take the first literals untested, those
-// that are left take the next, and only the few still left are followed to the end.
-template <class Head, class AnyTail>
-static inline uint64_t match64(Head* heads, AnyTail* tails, uint32_t count, const uint64_t* masks,
-                               const Patches valid, uint64_t* left) {
-  uint32_t alive[64], kept = 0;
-  for (uint32_t j = 0; j < count; ++j) {
-    const Patches found = take(heads + j * kHead, kFreeLiterals, masks, valid);
-    found.store(left + kept * kBlockWords);
-    alive[kept] = j;
-    kept += found.any();
-  }
-  for (uint32_t at = kFreeLiterals; at < kHead; at += kChunk) {
-    uint32_t still = 0;
-    for (uint32_t k = 0; k < kept; ++k) {
-      Head* head = heads + alive[k] * kHead;
-      const Patches found = take(head + at, kChunk, masks, Patches::load(left + k * kBlockWords));
-      const bool any = found.any();
-      if constexpr (!kIsConst<Head>) promote(head, at, !any);
-      found.store(left + still * kBlockWords);
-      alive[still] = alive[k];
-      still += any;
-    }
-    kept = still;
-  }
-  uint64_t fires = 0;
-  uint32_t still = 0;
-  for (uint32_t k = 0; k < kept; ++k) {
-    AnyTail& tail = tails[alive[k]];
-    Patches found = Patches::load(left + k * kBlockWords);
-    for (uint32_t at = 0; at < tail.length; at += kChunk) {
-      found = take(tail.literals + at, kChunk, masks, found);
-      if (!found.any()) {
-        if constexpr (!kIsConst<Head>) promote_tail(heads + alive[k] * kHead, tail.literals + at);
-        break;
-      }
-    }
-    const bool any = found.any();
-    found.store(left + still * kBlockWords);
-    fires |= static_cast<uint64_t>(any) << alive[k];
-    still += any;
-  }
-  return fires;
-}
-
-template <class Head, class AnyTail>
-static void match_patches(Head* heads, AnyTail* tails, size_t count, const PatchMasks& masks,
-                          uint64_t* any, uint64_t* left) {
-  const size_t words = masks.blocks * kBlockWords;
-  for (size_t first = 0; first < count; first += 64, heads += 64 * kHead, tails += 64) {
-    const uint32_t group = count - first < 64 ? static_cast<uint32_t>(count - first) : 64;
-    if (masks.blocks == 1) {
-      const uint64_t fires =
-          match64(heads, tails, group, masks.masks, Patches::load(masks.valid), left);
-      any[first / 64] = fires;
-      left += static_cast<size_t>(__builtin_popcountll(fires)) * words;
-      continue;
-    }
-    // More than one block: a clause's patches are spread over its blocks' results.
-    uint64_t found[64 * kBlockWords];
-    uint64_t fires = 0;
-    for (size_t w = 0; w < group * words; ++w) left[w] = 0;
-    for (size_t b = 0; b < masks.blocks; ++b) {
-      const uint64_t here = match64(heads, tails, group, masks.masks + b * masks.block_stride,
-                                    Patches::load(masks.valid + b * kBlockWords), found);
-      const uint64_t* from = found;
-      for (uint64_t bits = here; bits; bits &= bits - 1, from += kBlockWords) {
-        const size_t j = static_cast<size_t>(__builtin_ctzll(bits));
-        Patches::load(from).store(left + j * words + b * kBlockWords);
-      }
-      fires |= here;
-    }
-    any[first / 64] = fires;
-    uint64_t* to = left;
-    for (uint64_t bits = fires; bits; bits &= bits - 1, to += words) {
-      const uint64_t* from = left + static_cast<size_t>(__builtin_ctzll(bits)) * words;
-      for (size_t w = 0; w < words; ++w) to[w] = from[w];
-    }
-    left = to;
-  }
-}
-
-template <class Head>
-static void match_block(const Head* head, const Tail& tail, const uint64_t* masks,
-                        const uint64_t* valid, uint64_t* found) {
-  Patches left = Patches::load(valid);
-  for (uint32_t at = 0; at < kHead && left.any(); at += kChunk) {
-    left = take(head + at, kChunk, masks, left);
-  }
-  for (uint32_t at = 0; at < tail.length && left.any(); at += kChunk) {
-    left = take(tail.literals + at, kChunk, masks, left);
-  }
+static void match_flat(const ClauseList& list, const uint64_t* words, const uint64_t* examples,
+                       uint64_t* found) {
+  Octet left = Octet::load(examples);
+  take<1>(list.offsets, list.length, words, 0, &left);
   left.store(found);
+}
+
+// From first_lanes + kBlockWords - n: n lanes of ones, then zeros.
+alignas(64) static const uint64_t first_lanes[2 * kBlockWords] = {
+    ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0},
+    ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}};
+
+static inline Lanes lanes_from(const Window& window, uint32_t column) {
+  const uint32_t rest = window.right - column + 1;
+  return Lanes::load(first_lanes + kBlockWords - (rest < kLanes ? rest : kLanes));
+}
+
+// Rows [row, row + kRows) of a window, from one column on.
+template <uint32_t kRows>
+static inline uint64_t match_rows(const ClauseList& list, const uint64_t* words, size_t row_step,
+                                  Lanes open) {
+  Lanes left[kRows];
+  for (uint32_t r = 0; r < kRows; ++r) left[r] = open;
+  take<kRows>(list.offsets, list.length, words, row_step, left);
+  for (uint32_t r = 1; r < kRows; ++r) left[0] = left[0] | left[r];
+  return left[0].joined();
+}
+
+static uint64_t match_window(const ClauseList& list, const uint64_t* words, size_t row_step,
+                             uint64_t examples) {
+  const Window window = list.window;
+  uint64_t found = 0;
+  for (uint32_t column = window.left; column <= window.right; column += kLanes) {
+    const Lanes lanes = lanes_from(window, column);
+    for (uint32_t row = window.top; row <= window.bottom;) {
+      const uint64_t* at = words + row * row_step + column;
+      const Lanes open = lanes & Lanes::all(examples & ~found);
+      const uint32_t rest = window.bottom - row + 1;
+      if (rest >= 4) {
+        found |= match_rows<4>(list, at, row_step, open);
+        row += 4;
+      } else if (rest >= 2) {
+        found |= match_rows<2>(list, at, row_step, open);
+        row += 2;
+      } else {
+        found |= match_rows<1>(list, at, row_step, open);
+        row += 1;
+      }
+      if (found == examples) return found;
+    }
+  }
+  return found;
+}
+
+static size_t find_patches(const ClauseList& list, const uint64_t* words, size_t row_step,
+                           uint32_t columns, unsigned example, uint32_t* patches) {
+  const Window window = list.window;
+  const Lanes open = Lanes::all(uint64_t{1} << example);
+  size_t found = 0;
+  for (uint32_t row = window.top; row <= window.bottom; ++row) {
+    for (uint32_t column = window.left; column <= window.right; column += kLanes) {
+      Lanes left = lanes_from(window, column) & open;
+      take<1>(list.offsets, list.length, words + row * row_step + column, 0, &left);
+      for (uint32_t bits = left.with(example); bits; bits &= bits - 1) {
+        patches[found++] = row * columns + column + static_cast<uint32_t>(__builtin_ctz(bits));
+      }
+    }
+  }
+  return found;
 }
 
 static void add_votes(const uint64_t* any, size_t count, const int32_t* weights, size_t stride,
@@ -165,14 +121,19 @@ static void add_votes(const uint64_t* any, size_t count, const int32_t* weights,
   }
 }
 
-static void scatter_votes(const uint64_t* found, const int32_t* weights, size_t stride,
-                          int64_t* votes) {
-  for (size_t w = 0; w < kBlockWords; ++w) {
+typedef int16_t Votes __attribute__((vector_size(2 * kVoteAlign), may_alias));
+
+static void scatter_votes(const uint64_t* found, size_t groups, const int16_t* weights,
+                          size_t stride, int16_t* votes) {
+  const size_t vectors = stride / kVoteAlign;
+  const Votes* add = reinterpret_cast<const Votes*>(weights);
+  const Votes first = add[0];
+  for (size_t w = 0; w < groups; ++w) {
     for (uint64_t bits = found[w]; bits; bits &= bits - 1) {
-      int64_t* row = votes + (64 * w + static_cast<size_t>(__builtin_ctzll(bits))) * stride;
-      for (size_t i = 0; i < stride; i += 4) {
-        for (size_t k = 0; k < 4; ++k) row[i + k] += weights[i + k];
-      }
+      const size_t e = 64 * w + static_cast<size_t>(__builtin_ctzll(bits));
+      Votes* row = reinterpret_cast<Votes*>(votes + e * stride);
+      row[0] += first;
+      for (size_t v = 1; v < vectors; ++v) row[v] += add[v];
     }
   }
 }
@@ -229,33 +190,6 @@ static bool feedback(const Feedback& f, const uint32_t* spread, const uint64_t* 
   return changed != 0;
 }
 
-static void shift_masks(const uint64_t* bits, size_t shift, const uint64_t* valid, size_t blocks,
-                        size_t block_stride, uint64_t* mask) {
-  const size_t skip = shift / 64;
-  const unsigned down = shift % 64;
-  for (size_t b = 0; b < blocks; ++b) {
-    uint64_t* out = mask + b * block_stride;
-    const uint64_t* in = bits + skip + b * kBlockWords;
-    for (size_t w = 0; w < kBlockWords; ++w) {
-      // Two shifts, so that `down == 0` does not shift by 64.
-      const uint64_t word = in[w] >> down | in[w + 1] << 1 << (63 - down);
-      out[w] = word & valid[b * kBlockWords + w];
-      out[kBlockWords + w] = ~word & valid[b * kBlockWords + w];
-    }
-  }
-}
-
 static constexpr Kernels table = {
-    kIsaName,
-    select,
-    match_patches<uint16_t, Tail>,
-    match_patches<uint32_t, Tail>,
-    match_patches<const uint16_t, const Tail>,
-    match_patches<const uint32_t, const Tail>,
-    match_block<uint16_t>,
-    match_block<uint32_t>,
-    add_votes,
-    scatter_votes,
-    feedback,
-    shift_masks,
+    kIsaName, select, match_flat, match_window, find_patches, add_votes, scatter_votes, feedback,
 };

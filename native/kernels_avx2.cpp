@@ -1,4 +1,4 @@
-// Kernels for AVX2: a Mask is 64 bytes of 0x00 or 0xFF, a block of patches two registers.
+// Kernels for AVX2: a Mask is 64 bytes of 0x00 or 0xFF, an Octet two registers.
 #include <immintrin.h>
 
 #include "kernels.hpp"
@@ -33,27 +33,41 @@ uint64_t select64(Key key, uint32_t first, uint32_t last) {
   return bits;
 }
 
-struct Patches {
-  __m256i low, high;
+constexpr uint32_t kLanes = 4;
 
-  static Patches load(const uint64_t* from) {
-    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)),
-            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 4))};
+struct Lanes {
+  __m256i words;
+
+  static Lanes load(const uint64_t* from) {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))};
   }
+  static Lanes all(uint64_t word) { return {_mm256_set1_epi64x(static_cast<long long>(word))}; }
+  Lanes operator&(const Lanes& other) const { return {_mm256_and_si256(words, other.words)}; }
+  Lanes operator|(const Lanes& other) const { return {_mm256_or_si256(words, other.words)}; }
+  bool any() const { return !_mm256_testz_si256(words, words); }
+  uint64_t joined() const {
+    const __m128i two =
+        _mm_or_si128(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    return static_cast<uint64_t>(
+        _mm_cvtsi128_si64(_mm_or_si128(two, _mm_unpackhi_epi64(two, two))));
+  }
+  uint32_t with(unsigned bit) const {
+    const __m256i top = _mm256_sll_epi64(words, _mm_cvtsi32_si128(static_cast<int>(63 - bit)));
+    return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(top)));
+  }
+};
+
+struct Octet {
+  Lanes low, high;
+
+  static Octet load(const uint64_t* from) { return {Lanes::load(from), Lanes::load(from + 4)}; }
   void store(uint64_t* to) const {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), low);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 4), high);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), low.words);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 4), high.words);
   }
-  Patches operator&(const Patches& other) const {
-    return {_mm256_and_si256(low, other.low), _mm256_and_si256(high, other.high)};
-  }
-  Patches without(const Patches& other) const {
-    return {_mm256_andnot_si256(other.low, low), _mm256_andnot_si256(other.high, high)};
-  }
-  bool any() const {
-    const __m256i either = _mm256_or_si256(low, high);
-    return !_mm256_testz_si256(either, either);
-  }
+  Octet operator&(const Octet& other) const { return {low & other.low, high & other.high}; }
+  Octet operator|(const Octet& other) const { return {low | other.low, high | other.high}; }
+  bool any() const { return (low | high).any(); }
 };
 
 inline __m256i expand(uint32_t bits) {  // bit l becomes byte l, 0x00 or 0xFF

@@ -1,5 +1,5 @@
-// Kernels for AVX-512 (F, BW, DQ, VL): a Mask is one mask register, a block of patches one
-// vector register.
+// Kernels for AVX-512 (F, BW, DQ, VL): a Mask is one mask register, an Octet one vector
+// register.
 #include <immintrin.h>
 
 #include "kernels.hpp"
@@ -33,15 +33,23 @@ uint64_t select64(Key key, uint32_t first, uint32_t last) {
   return bits;
 }
 
-struct Patches {
+struct Octet {
   __m512i words;
 
-  static Patches load(const uint64_t* from) { return {_mm512_loadu_si512(from)}; }
+  static Octet load(const uint64_t* from) { return {_mm512_loadu_si512(from)}; }
+  static Octet all(uint64_t word) { return {_mm512_set1_epi64(static_cast<long long>(word))}; }
   void store(uint64_t* to) const { _mm512_storeu_si512(to, words); }
-  Patches operator&(const Patches& other) const { return {_mm512_and_si512(words, other.words)}; }
-  Patches without(const Patches& other) const { return {_mm512_andnot_si512(other.words, words)}; }
+  Octet operator&(const Octet& other) const { return {_mm512_and_si512(words, other.words)}; }
+  Octet operator|(const Octet& other) const { return {_mm512_or_si512(words, other.words)}; }
   bool any() const { return _mm512_test_epi64_mask(words, words) != 0; }
+  uint64_t joined() const { return static_cast<uint64_t>(_mm512_reduce_or_epi64(words)); }
+  uint32_t with(unsigned bit) const {
+    return _mm512_test_epi64_mask(words, all(uint64_t{1} << bit).words);
+  }
 };
+
+constexpr uint32_t kLanes = 8;
+using Lanes = Octet;
 
 struct Mask {
   __mmask64 bits;

@@ -14,33 +14,49 @@ uint64_t select64(Key key, uint32_t first, uint32_t last) {
   return bits;
 }
 
-struct Patches {
+struct Octet {
   uint64_t words[kBlockWords];
 
-  static Patches load(const uint64_t* from) {
-    Patches p;
-    for (size_t w = 0; w < kBlockWords; ++w) p.words[w] = from[w];
-    return p;
+  static Octet load(const uint64_t* from) {
+    Octet o;
+    for (size_t w = 0; w < kBlockWords; ++w) o.words[w] = from[w];
+    return o;
+  }
+  static Octet all(uint64_t word) {
+    Octet o;
+    for (size_t w = 0; w < kBlockWords; ++w) o.words[w] = word;
+    return o;
   }
   void store(uint64_t* to) const {
     for (size_t w = 0; w < kBlockWords; ++w) to[w] = words[w];
   }
-  Patches operator&(const Patches& other) const {
-    Patches p;
-    for (size_t w = 0; w < kBlockWords; ++w) p.words[w] = words[w] & other.words[w];
-    return p;
+  Octet operator&(const Octet& other) const {
+    Octet o;
+    for (size_t w = 0; w < kBlockWords; ++w) o.words[w] = words[w] & other.words[w];
+    return o;
   }
-  Patches without(const Patches& other) const {
-    Patches p;
-    for (size_t w = 0; w < kBlockWords; ++w) p.words[w] = words[w] & ~other.words[w];
-    return p;
+  Octet operator|(const Octet& other) const {
+    Octet o;
+    for (size_t w = 0; w < kBlockWords; ++w) o.words[w] = words[w] | other.words[w];
+    return o;
   }
-  bool any() const {
+  bool any() const { return joined() != 0; }
+  uint64_t joined() const {
     uint64_t all = 0;
     for (size_t w = 0; w < kBlockWords; ++w) all |= words[w];
-    return all != 0;
+    return all;
+  }
+  uint32_t with(unsigned bit) const {
+    uint32_t lanes = 0;
+    for (size_t w = 0; w < kBlockWords; ++w) {
+      lanes |= static_cast<uint32_t>(words[w] >> bit & 1) << w;
+    }
+    return lanes;
   }
 };
+
+constexpr uint32_t kLanes = kBlockWords;
+using Lanes = Octet;
 
 struct Mask {
   int8_t flags[64];  // 0 or 1

@@ -17,10 +17,11 @@ Machine::Machine(const Config& config, const Kernels& kernels, const int8_t* mem
                  const int32_t* weights)
     : config_(config),
       kernels_(kernels),
+      layout_(config.grid),
       words_(literal_words(config.grid.features())),
       memory_(static_cast<size_t>(config.n) * words_ * 64),
       weights_(static_cast<size_t>(config.n) * config.m),
-      lists_(config.n, 2 * config.grid.features()),
+      lists_(config.n, layout_),
       spread_(words_ * 32),
       valid_(first_bits(2 * static_cast<size_t>(config.grid.features()), words_)) {
   const size_t n = config.n, features = config.grid.features();

@@ -40,12 +40,21 @@ struct TrainTask {
   uint64_t step;
 };
 
-// What prediction needs of a machine: the clauses that can vote, read only.
+// What prediction needs of a machine, read only: the distinct clauses that can fire on
+// something, first those that vote. Votes are summed in 16 bits wherever they fit: `ends` are
+// the places between voters at which a sum might leave them.
 struct CompiledModel {
-  std::vector<uint32_t> clauses;  // non-empty ones, in order
+  CompiledModel(const ClauseLists& all, const BlockLayout& layout, const int32_t* weights,
+                size_t m);
+
   ClauseLists lists;
-  size_t stride;            // from one clause's weights to the next: m, rounded up
-  Buffer<int32_t> weights;  // [clause][stride]
+  std::vector<std::vector<uint32_t>> members;  // of every list, the machine's clauses
+  size_t voters = 0;
+  size_t m, stride;        // outputs, and from one clause's narrow weights to the next
+  Buffer<int64_t> wide;    // [voter][m]
+  Buffer<int16_t> narrow;  // [voter][stride], of use if is_narrow
+  bool is_narrow = true;
+  std::vector<size_t> ends;
 };
 
 class Machine {
@@ -59,7 +68,9 @@ class Machine {
   void clause_outputs(const Examples& examples, unsigned threads, bool* out) const;  // [example][n]
   void state(int8_t* memory, int32_t* weights) const;
 
-  ClauseLists& lists() { return lists_; }
+  const BlockLayout& layout() const { return layout_; }
+  const ClauseLists& lists() const { return lists_; }
+  size_t words() const { return words_; }
   const Config& config() const { return config_; }
   const Kernels& kernels() const { return kernels_; }
   ~Machine();
@@ -71,6 +82,7 @@ class Machine {
 
   Config config_;
   const Kernels& kernels_;
+  BlockLayout layout_;
   size_t words_;  // of a row of literals as bits; a memory row has 64 bytes per word
   Buffer<int8_t> memory_;
   Buffer<int32_t> weights_;

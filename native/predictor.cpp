@@ -1,6 +1,10 @@
 // Prediction: a compiled, read-only form of the machine; threads split the examples.
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstdlib>
+#include <limits>
+#include <map>
 #include <numeric>
 
 #include "machine.hpp"
@@ -10,163 +14,158 @@ namespace cotm {
 
 namespace {
 
-// Flat examples, 512 at a time. For every block, begin(first, count), then for every clause
-// that fires visit(clause, found) with a bit per example, then end(first, count).
-template <class Handler>
-void match_flat(const CompiledModel& model, const Kernels& kernels, uint32_t features,
-                const Examples& examples, unsigned threads, Handler make_handler) {
-  const size_t blocks = (examples.size() + FlatBlock::kExamples - 1) / FlatBlock::kExamples;
+// Block after block of the examples: `make_handler` makes, once per thread, a function of
+// (block, first example, number of examples).
+template <class MakeHandler>
+void for_blocks(const BlockLayout& layout, const Examples& examples, unsigned threads,
+                MakeHandler make_handler) {
+  const size_t size = layout.examples();
+  const size_t blocks = (examples.size() + size - 1) / size;
   std::atomic<size_t> next{0};
-  run_threads(static_cast<unsigned>(std::min<size_t>(threads, blocks)), [&](unsigned) {
-    auto handler = make_handler();
-    FlatBlock block(features);
-    std::vector<uint64_t> any((model.clauses.size() + 63) / 64);
-    Buffer<uint64_t> left(model.clauses.size() * kBlockWords);
-    std::vector<int64_t> order(FlatBlock::kExamples);
-    for (size_t first; (first = next.fetch_add(FlatBlock::kExamples)) < examples.size();) {
-      const size_t count = std::min(FlatBlock::kExamples, examples.size() - first);
-      std::iota(order.begin(), order.end(), static_cast<int64_t>(first));
-      block.read(examples, order.data(), count);
-      model.lists.match_patches_fixed(kernels, block.masks(), any.data(), left.data());
-      handler.begin(first, count);
-      const uint64_t* found = left.data();
-      for (size_t w = 0; w < any.size(); ++w) {
-        for (uint64_t fires = any[w]; fires; fires &= fires - 1, found += kBlockWords) {
-          handler.visit(64 * w + static_cast<size_t>(std::countr_zero(fires)), found);
-        }
-      }
-      handler.end(first, count);
-    }
-  });
+  run_threads(static_cast<unsigned>(std::min<size_t>(std::max(1u, threads), blocks)),
+              [&](unsigned) {
+                auto handle = make_handler();
+                Block block(layout);
+                std::vector<int64_t> order(size);
+                for (size_t first; (first = next.fetch_add(size)) < examples.size();) {
+                  const size_t count = std::min(size, examples.size() - first);
+                  std::iota(order.begin(), order.end(), static_cast<int64_t>(first));
+                  block.read(examples, order.data(), count);
+                  handle(block, first, count);
+                }
+              });
 }
 
-// Images, one at a time: visit(example, any) with a bit per clause.
 template <class Visit>
-void match_images(const CompiledModel& model, const Kernels& kernels, const Grid& grid,
-                  const Examples& examples, unsigned threads, Visit visit) {
-  std::atomic<size_t> next{0};
-  run_threads(static_cast<unsigned>(std::min<size_t>(threads, examples.size())), [&](unsigned) {
-    Literals literals(grid, kernels);
-    std::vector<uint64_t> any((model.clauses.size() + 63) / 64);
-    Buffer<uint64_t> left(model.clauses.size() * literals.blocks() * kBlockWords);
-    for (size_t e; (e = next.fetch_add(1)) < examples.size();) {
-      literals.read(examples, e);
-      model.lists.match_patches_fixed(kernels, literals.masks(), any.data(), left.data());
-      visit(e, any.data());
+void for_bits(const uint64_t* words, size_t count, Visit visit) {
+  for (size_t w = 0; w < count; ++w) {
+    for (uint64_t bits = words[w]; bits; bits &= bits - 1) {
+      visit(64 * w + static_cast<size_t>(std::countr_zero(bits)));
     }
-  });
+  }
 }
 
-// Sums the votes of a block of flat examples beside each other, in rows of whole vectors.
-class VoteBlock {
- public:
-  VoteBlock(const CompiledModel& model, const Kernels& kernels, size_t m, int64_t* out)
-      : model_(model),
-        kernels_(kernels),
-        m_(m),
-        out_(out),
-        votes_(FlatBlock::kExamples * model.stride) {}
-  void begin(size_t, size_t count) { std::fill_n(votes_.data(), count * model_.stride, 0); }
-  void visit(size_t clause, const uint64_t* found) {
-    kernels_.scatter_votes(found, model_.weights.data() + clause * model_.stride, model_.stride,
-                           votes_.data());
-  }
-  void end(size_t first, size_t count) {
-    for (size_t e = 0; e < count; ++e) {
-      std::copy_n(votes_.data() + e * model_.stride, m_, out_ + (first + e) * m_);
-    }
-  }
+// Clauses that say the same: their windows and sorted literals.
+using Meaning = std::pair<std::array<uint32_t, 4>, std::vector<uint32_t>>;
 
- private:
-  const CompiledModel& model_;
-  const Kernels& kernels_;
-  size_t m_;
-  int64_t* out_;
-  Buffer<int64_t> votes_;
-};
+Meaning meaning(const ClauseList& list) {
+  std::vector<uint32_t> offsets(list.offsets, list.offsets + list.length);
+  std::sort(offsets.begin(), offsets.end());
+  const Window& w = list.window;
+  return {{w.top, w.bottom, w.left, w.right}, std::move(offsets)};
+}
 
-// Writes a block's clause outputs straight to their places.
-class OutputBlock {
- public:
-  OutputBlock(const CompiledModel& model, size_t n, bool* out) : model_(model), n_(n), out_(out) {}
-  void begin(size_t first, size_t) { rows_ = out_ + first * n_; }
-  void visit(size_t clause, const uint64_t* found) {
-    for (size_t w = 0; w < kBlockWords; ++w) {
-      for (uint64_t bits = found[w]; bits; bits &= bits - 1) {
-        const size_t e = 64 * w + static_cast<size_t>(std::countr_zero(bits));
-        rows_[e * n_ + model_.clauses[clause]] = true;
-      }
-    }
-  }
-  void end(size_t, size_t) {}
-
- private:
-  const CompiledModel& model_;
-  size_t n_;
-  bool* out_;
-  bool* rows_ = nullptr;
-};
+constexpr int64_t kNarrowest = std::numeric_limits<int16_t>::max();
 
 }  // namespace
 
+CompiledModel::CompiledModel(const ClauseLists& all, const BlockLayout& layout,
+                             const int32_t* weights, size_t m)
+    : lists(0, layout), m(m), stride((m + kVoteAlign - 1) / kVoteAlign * kVoteAlign) {
+  std::map<Meaning, std::vector<uint32_t>> distinct;
+  for (uint32_t j = 0; j < all.size(); ++j) {
+    const Window& window = all[j].window;
+    if (all.empty(j) || window.top > window.bottom || window.left > window.right) continue;
+    distinct[meaning(all[j])].push_back(j);
+  }
+  // In order of their first clauses; those without a weight last.
+  std::vector<std::pair<std::vector<uint32_t>, std::vector<int64_t>>> voting, silent;
+  for (auto& [key, clauses] : distinct) {
+    std::vector<int64_t> sum(m);
+    for (const uint32_t j : clauses) {
+      for (size_t i = 0; i < m; ++i) sum[i] += weights[j * m + i];
+    }
+    const bool votes = std::any_of(sum.begin(), sum.end(), [](int64_t w) { return w != 0; });
+    (votes ? voting : silent).emplace_back(std::move(clauses), std::move(sum));
+  }
+  std::sort(voting.begin(), voting.end());
+  std::sort(silent.begin(), silent.end());
+  voters = voting.size();
+  lists = ClauseLists(voting.size() + silent.size(), layout);
+  wide = Buffer<int64_t>(voters * m);
+  narrow = Buffer<int16_t>(voters * stride);
+  std::vector<int64_t> bound(m);
+  size_t runs = 1;
+  for (size_t c = 0; c < lists.size(); ++c) {
+    auto& [clauses, sum] = c < voters ? voting[c] : silent[c - voters];
+    lists.assign(c, all[clauses.front()]);
+    members.push_back(std::move(clauses));
+    if (c >= voters) continue;
+    std::copy(sum.begin(), sum.end(), wide.data() + c * m);
+    bool fits = true;
+    for (size_t i = 0; i < m; ++i) fits &= bound[i] + std::abs(sum[i]) <= kNarrowest;
+    if (!fits) {
+      ends.push_back(c);
+      std::fill(bound.begin(), bound.end(), 0);
+    }
+    for (size_t i = 0; i < m; ++i) {
+      bound[i] += std::abs(sum[i]);
+      is_narrow &= std::abs(sum[i]) <= kNarrowest;
+      narrow[c * stride + i] = static_cast<int16_t>(sum[i]);
+    }
+    runs += !fits;
+  }
+  ends.push_back(voters);
+  is_narrow &= runs <= 1 + voters / 32;  // else emptying the sums would cost more than it saves
+}
+
 const CompiledModel& Machine::compiled() const {
   const std::lock_guard<std::mutex> lock(compile_mutex_);
-  if (compiled_) return *compiled_;
-  std::vector<uint32_t> clauses;
-  for (uint32_t j = 0; j < config_.n; ++j) {  // an empty clause is silent in prediction
-    if (!lists_.literals(j).empty()) clauses.push_back(j);
+  if (!compiled_) {
+    compiled_ = std::make_unique<const CompiledModel>(lists_, layout_, weights_.data(), config_.m);
   }
-  auto model = std::make_unique<CompiledModel>(
-      CompiledModel{clauses,
-                    ClauseLists(clauses.size(), 2 * config_.grid.features()),
-                    (config_.m + 3) / 4 * 4,
-                    {}});
-  model->weights = Buffer<int32_t>(model->clauses.size() * model->stride);
-  for (size_t c = 0; c < model->clauses.size(); ++c) {
-    model->lists.assign(c, lists_.literals(model->clauses[c]));
-    std::copy_n(weights_.data() + size_t{model->clauses[c]} * config_.m, config_.m,
-                model->weights.data() + c * model->stride);
-  }
-  compiled_ = std::move(model);
   return *compiled_;
 }
 
 void Machine::votes(const Examples& examples, unsigned threads, int64_t* out) const {
   const std::shared_lock<std::shared_mutex> lock(state_mutex_);
   const CompiledModel& model = compiled();
-  const size_t m = config_.m;
+  const size_t m = config_.m, groups = layout_.groups();
   std::fill_n(out, examples.size() * m, 0);
-  if (examples.size() == 0 || model.clauses.empty()) return;
-  threads = std::max(1u, threads);
-  if (config_.grid.flat()) {
-    match_flat(model, kernels_, config_.grid.features(), examples, threads,
-               [&] { return VoteBlock(model, kernels_, m, out); });
-  } else {
-    match_images(model, kernels_, config_.grid, examples, threads,
-                 [&](size_t e, const uint64_t* any) {
-                   kernels_.add_votes(any, model.clauses.size(), model.weights.data(), model.stride,
-                                      m, out + e * m);
-                 });
-  }
+  for_blocks(layout_, examples, threads, [&] {
+    return [&, sums = Buffer<int16_t>(layout_.examples() * model.stride)](
+               const Block& block, size_t first, size_t count) mutable {
+      uint64_t found[kBlockWords];
+      int64_t* votes = out + first * m;
+      size_t c = 0;
+      for (const size_t end : model.ends) {
+        for (; c < end; ++c) {
+          model.lists.match(kernels_, c, block, block.valid(), found);
+          if (model.is_narrow) {
+            kernels_.scatter_votes(found, groups, model.narrow.data() + c * model.stride,
+                                   model.stride, sums.data());
+          } else {
+            for_bits(found, groups, [&](size_t e) {
+              for (size_t i = 0; i < m; ++i) votes[e * m + i] += model.wide[c * m + i];
+            });
+          }
+        }
+        if (!model.is_narrow) continue;
+        for (size_t e = 0; e < count; ++e) {
+          int16_t* row = sums.data() + e * model.stride;
+          for (size_t i = 0; i < m; ++i) votes[e * m + i] += row[i];
+          std::fill_n(row, model.stride, int16_t{0});
+        }
+      }
+    };
+  });
 }
 
 void Machine::clause_outputs(const Examples& examples, unsigned threads, bool* out) const {
   const std::shared_lock<std::shared_mutex> lock(state_mutex_);
   const CompiledModel& model = compiled();
   std::fill_n(out, examples.size() * config_.n, false);
-  if (examples.size() == 0 || model.clauses.empty()) return;
-  threads = std::max(1u, threads);
-  if (config_.grid.flat()) {
-    match_flat(model, kernels_, config_.grid.features(), examples, threads,
-               [&] { return OutputBlock(model, config_.n, out); });
-  } else {
-    match_images(model, kernels_, config_.grid, examples, threads,
-                 [&](size_t e, const uint64_t* any) {
-                   for (size_t c = 0; c < model.clauses.size(); ++c) {
-                     if (any[c / 64] >> (c % 64) & 1) out[e * config_.n + model.clauses[c]] = true;
-                   }
-                 });
-  }
+  for_blocks(layout_, examples, threads, [&] {
+    return [&](const Block& block, size_t first, size_t) {
+      uint64_t found[kBlockWords];
+      for (size_t c = 0; c < model.lists.size(); ++c) {
+        model.lists.match(kernels_, c, block, block.valid(), found);
+        for_bits(found, layout_.groups(), [&](size_t e) {
+          for (const uint32_t j : model.members[c]) out[(first + e) * config_.n + j] = true;
+        });
+      }
+    };
+  });
 }
 
 }  // namespace cotm

@@ -63,7 +63,7 @@ Trainer::Trainer(Machine& machine, unsigned thread, unsigned threads)
       thread_(thread),
       range_(split(config_.n, thread, threads)),
       clause_words_(range_.words()),
-      matcher_(make_matcher(machine, range_)),
+      matcher_(machine, range_),
       total_(config_.m),
       negative_(config_.m * clause_words_),
       type1_(config_.m * clause_words_),
@@ -87,7 +87,7 @@ void Trainer::run(const TrainTask& task, VoteBoard& board, Barrier& barrier) {
     const uint64_t* scale = task.scales + (task.one_scale ? 0 : 2 * index);
     const uint64_t key = step_key(config_.seed, task.step + turn);
 
-    fires_ = matcher_->match(task, turn);
+    fires_ = matcher_.match(task, turn);
     int64_t* votes = board.of(thread_, turn);
     std::fill_n(votes, config_.m, 0);
     kernels_.add_votes(fires_, range_.count,
@@ -148,30 +148,46 @@ void Trainer::select(const uint8_t* target, const uint64_t* scale, uint64_t key)
 }
 
 void Trainer::give_feedback(const uint8_t* target, uint64_t key) {
+  chosen_.clear();
   for (size_t w = 0; w < clause_words_; ++w) {
     uint64_t any = 0;
     for (size_t a = 0; a < active_.size(); ++a) {
       any |= type1_[a * clause_words_ + w] | type2_[a * clause_words_ + w];
     }
-    for (uint64_t bits = any; bits; bits &= bits - 1) {
-      const uint32_t local =
-          static_cast<uint32_t>(64 * w) + static_cast<uint32_t>(std::countr_zero(bits));
-      const uint64_t bit = bits & -bits;
-      const bool fires = fires_[w] & bit;
-      Feedback feedback{
-          nullptr, keys_.data(), 0, 0, config_.q, config_.depth, config_.boost_true_positive};
-      for (size_t a = 0; a < active_.size(); ++a) {
-        const bool type1 = type1_[a * clause_words_ + w] & bit;
-        const bool type2 = type2_[a * clause_words_ + w] & bit;
-        if (type1) {
-          keys_[feedback.type1++] = make_key(key, Purpose::draw, active_[a], range_.first + local);
-        }
-        feedback.type2 += type2;
-        if (fires && (type1 || type2)) move_weight(local, active_[a], target[active_[a]]);
-      }
-      if (fires) feedback.truth = matcher_->truth(local, key);
-      update_row(feedback, local, key);
+    for (; any; any &= any - 1) {
+      chosen_.push_back(static_cast<uint32_t>(64 * w) +
+                        static_cast<uint32_t>(std::countr_zero(any)));
     }
+  }
+  for (size_t k = 0; k < chosen_.size(); ++k) {
+    if (k + 1 < chosen_.size()) prefetch_row(chosen_[k + 1]);
+    const uint32_t local = chosen_[k];
+    const size_t w = local / 64;
+    const uint64_t bit = uint64_t{1} << (local % 64);
+    const bool fires = fires_[w] & bit;
+    Feedback feedback{
+        nullptr, keys_.data(), 0, 0, config_.q, config_.depth, config_.boost_true_positive};
+    for (size_t a = 0; a < active_.size(); ++a) {
+      const bool type1 = type1_[a * clause_words_ + w] & bit;
+      const bool type2 = type2_[a * clause_words_ + w] & bit;
+      if (type1) {
+        keys_[feedback.type1++] = make_key(key, Purpose::draw, active_[a], range_.first + local);
+      }
+      feedback.type2 += type2;
+      if (fires && (type1 || type2)) move_weight(local, active_[a], target[active_[a]]);
+    }
+    if (fires) feedback.truth = matcher_.truth(local, key);
+    update_row(feedback, local, key);
+  }
+}
+
+// Rows are visited at random, so the processor does not foresee them; longer ones than this it
+// follows by itself once it sees their beginning.
+void Trainer::prefetch_row(uint32_t local) const {
+  constexpr size_t kLines = 32;
+  const int8_t* row = machine_.memory_.data() + size_t{range_.first + local} * machine_.words_ * 64;
+  for (size_t line = 0; line < std::min(machine_.words_, kLines); ++line) {
+    __builtin_prefetch(row + 64 * line, 1);
   }
 }
 
@@ -200,7 +216,7 @@ void Trainer::update_row(const Feedback& feedback, uint32_t local, uint64_t key)
   if (!changed) return;
   if (config_.max_literals) limit_literals(clause, row, key);
   machine_.lists_.edit(clause, include_.data(), flipped_.data(), machine_.words_);
-  matcher_->list_changed(local, include_.data(), flipped_.data());
+  matcher_.list_changed(local, include_.data(), flipped_.data());
 }
 
 // Of the literals a full clause would newly include, those with the largest hashes stay out.

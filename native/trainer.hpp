@@ -34,6 +34,7 @@ class Trainer {
   void count(const uint8_t* target);
   void select(const uint8_t* target, const uint64_t* scale, uint64_t key);
   void give_feedback(const uint8_t* target, uint64_t key);
+  void prefetch_row(uint32_t local) const;
   void move_weight(uint32_t local, uint32_t output, bool up);
   void update_row(const Feedback& feedback, uint32_t local, uint64_t key);
   void limit_literals(uint32_t clause, int8_t* row, uint64_t key);
@@ -44,12 +45,13 @@ class Trainer {
   unsigned thread_;
   ClauseRange range_;    // the clauses of this thread
   size_t clause_words_;  // words of a bit per own clause
-  std::unique_ptr<Matcher> matcher_;
+  Matcher matcher_;
   const uint64_t* fires_ = nullptr;      // bit per own clause
   std::vector<int64_t> total_;           // votes of all clauses
   std::vector<uint64_t> negative_;       // [m][clause_words]: weight < 0
   std::vector<uint32_t> active_;         // outputs with a threshold above 0
   std::vector<uint64_t> type1_, type2_;  // [active][clause_words]
+  std::vector<uint32_t> chosen_;         // own clauses that get feedback
   std::vector<Key> keys_;
   std::vector<uint64_t> include_, flipped_;
   std::vector<int8_t> row_before_;

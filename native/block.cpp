@@ -1,0 +1,116 @@
+#include "block.hpp"
+
+#include <bit>
+
+namespace cotm {
+
+BlockLayout::BlockLayout(const Grid& grid)
+    : flat_(grid.flat()),
+      channels_(grid.channels),
+      stride_columns_(grid.stride_columns),
+      row_features_(grid.rows() - 1),
+      columns_(grid.columns()),
+      pitch_((size_t{grid.width} + grid.stride_columns - 1) / grid.stride_columns),
+      row_words_(size_t{grid.channels} * grid.stride_columns * pitch_),
+      negated_(flat_ ? kBlockWords : grid.height * row_words_),
+      // Vectors of patches may read past the last one.
+      words_(flat_ ? 2 * size_t{grid.channels} * kBlockWords : 2 * negated_ + kBlockWords),
+      row_step_(grid.stride_rows * row_words_),
+      position_literals_(2 * grid.position_features()),
+      whole_{0, grid.rows() - 1, 0, grid.columns() - 1} {
+  const uint32_t row_bits = grid.patch_width * grid.channels;
+  for (uint32_t k = 0; k < grid.patch_height * row_bits; ++k) {
+    const size_t offset = pixel(k / row_bits, k % row_bits);
+    offsets_.push_back(static_cast<uint32_t>(offset));
+    offsets_.push_back(static_cast<uint32_t>(offset + negated_));
+  }
+}
+
+size_t BlockLayout::pixel(size_t y, size_t x) const {
+  if (flat_) return 2 * x * kBlockWords;
+  const size_t column = x / channels_;
+  return y * row_words_ + (x % channels_ * stride_columns_ + column % stride_columns_) * pitch_ +
+         column / stride_columns_;
+}
+
+Window BlockLayout::window(const uint64_t* include) const {
+  Window window = whole_;
+  for (uint32_t w = 0; 64 * w < position_literals_; ++w) {
+    uint64_t bits = include[w];
+    if (position_literals_ - 64 * w < 64) {
+      bits &= (uint64_t{1} << (position_literals_ - 64 * w)) - 1;
+    }
+    for (; bits; bits &= bits - 1) {
+      const uint32_t literal = 64 * w + static_cast<uint32_t>(std::countr_zero(bits));
+      const uint32_t feature = literal / 2;
+      const bool of_row = feature < row_features_;
+      const uint32_t t = of_row ? feature : feature - row_features_;
+      // Thermometer bit t is set beyond place t.
+      if (literal % 2) {
+        uint32_t& last = of_row ? window.bottom : window.right;
+        last = std::min(last, t);
+      } else {
+        uint32_t& first = of_row ? window.top : window.left;
+        first = std::max(first, t + 1);
+      }
+    }
+  }
+  return window;
+}
+
+void Block::read(const Examples& examples, const int64_t* order, size_t count) {
+  for (size_t w = 0; w < kBlockWords; ++w) {
+    const size_t before = std::min(64 * w, count);
+    const size_t here = std::min<size_t>(64, count - before);
+    valid_[w] = here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1;
+  }
+  if (examples.is_sparse()) {
+    read_sparse(examples, order, count);
+  } else {
+    read_dense(examples, order, count);
+  }
+}
+
+void Block::read_dense(const Examples& examples, const int64_t* order, size_t count) {
+  uint64_t square[64];
+  for (size_t group = 0; 64 * group < count; ++group) {
+    for (size_t y = 0; y < examples.height(); ++y) {
+      for (size_t word = 0; word < examples.row_words(); ++word) {
+        for (size_t r = 0; r < 64; ++r) {
+          const size_t e = 64 * group + r;
+          square[r] =
+              e < count
+                  ? examples.image(static_cast<size_t>(order[e]))[y * examples.row_words() + word]
+                  : 0;
+        }
+        transpose64(square);
+        const size_t end = std::min<size_t>(64, examples.row_bits() - 64 * word);
+        for (size_t b = 0; b < end; ++b) {
+          uint64_t* pixel = words_.data() + layout_.pixel(y, 64 * word + b) + group;
+          pixel[0] = square[b];
+          pixel[layout_.negated()] = ~square[b];
+        }
+      }
+    }
+  }
+}
+
+void Block::read_sparse(const Examples& examples, const int64_t* order, size_t count) {
+  for (size_t k = 0; k < examples.row_bits(); ++k) {
+    uint64_t* words = words_.data() + 2 * k * kBlockWords;
+    std::fill_n(words, kBlockWords, 0);
+    std::fill_n(words + kBlockWords, kBlockWords, ~uint64_t{0});
+  }
+  for (size_t e = 0; e < count; ++e) {
+    const size_t index = static_cast<size_t>(order[e]);
+    const uint64_t bit = uint64_t{1} << (e % 64);
+    for (const uint32_t* k = examples.features_begin(index); k != examples.features_end(index);
+         ++k) {
+      uint64_t* words = words_.data() + 2 * size_t{*k} * kBlockWords + e / 64;
+      words[0] |= bit;
+      words[kBlockWords] &= ~bit;
+    }
+  }
+}
+
+}  // namespace cotm

@@ -1,0 +1,64 @@
+// A block of examples turned inside out: for every pixel and its negation a word of examples
+// instead of, for every example, a row of pixels. Clauses are matched with a whole block.
+//
+// Flat examples: 512 at a time, literal l at words [8l, 8l + 8).
+// Images: 64 at a time, one word per pixel; the pixels under a literal in patches side by side
+// are words side by side, whatever the stride and the channels.
+#pragma once
+
+#include "examples.hpp"
+
+namespace cotm {
+
+class BlockLayout {
+ public:
+  explicit BlockLayout(const Grid& grid);
+
+  bool flat() const { return flat_; }
+  size_t groups() const { return flat_ ? kBlockWords : 1; }  // words of a bit per example
+  size_t examples() const { return 64 * groups(); }
+  size_t words() const { return words_; }
+  size_t row_step() const { return row_step_; }  // from a patch to the one below it
+  uint32_t columns() const { return columns_; }
+  Window whole() const { return whole_; }
+
+  // Literals below this say where a patch lies; they are no bits of a block but a window.
+  uint32_t position_literals() const { return position_literals_; }
+  Window window(const uint64_t* include) const;
+
+  // Where the other literals' bits are for the first patch.
+  uint32_t offset(uint32_t literal) const { return offsets_[literal - position_literals_]; }
+
+  // Where the pixel behind bit `x` of image row `y` is; its negation is `negated` words on.
+  size_t pixel(size_t y, size_t x) const;
+  size_t negated() const { return negated_; }
+
+ private:
+  bool flat_;
+  uint32_t channels_, stride_columns_, row_features_, columns_;
+  size_t pitch_, row_words_, negated_, words_, row_step_;
+  uint32_t position_literals_;
+  Window whole_;
+  std::vector<uint32_t> offsets_;
+};
+
+class Block {
+ public:
+  explicit Block(const BlockLayout& layout) : layout_(layout), words_(layout.words()) {}
+
+  // Examples order[0], order[1], ...; `count` is at most layout.examples().
+  void read(const Examples& examples, const int64_t* order, size_t count);
+
+  const uint64_t* words() const { return words_.data(); }
+  const uint64_t* valid() const { return valid_; }  // a bit per example there is
+
+ private:
+  void read_dense(const Examples& examples, const int64_t* order, size_t count);
+  void read_sparse(const Examples& examples, const int64_t* order, size_t count);
+
+  const BlockLayout& layout_;
+  Buffer<uint64_t> words_;
+  uint64_t valid_[kBlockWords] = {};
+};
+
+}  // namespace cotm
