@@ -4,7 +4,7 @@ VENV := .venv
 PIP := $(VENV)/bin/pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -type f -not -name '*.pyc')
 
-.PHONY: help demo test test-fast lint format bench sanitize clean
+.PHONY: help demo test test-fast lint format bench bench-full plot-tools sanitize clean
 .DEFAULT_GOAL := help
 
 help:
@@ -12,7 +12,8 @@ help:
 	@echo "make test      lint, types, doctests and all tests"
 	@echo "make lint      ruff, clang-format, mypy"
 	@echo "make format    rewrite the sources as lint wants them"
-	@echo "make bench     the benchmarks this machine can run in a few minutes"
+	@echo "make bench     cotm beside its peers on small slices, with plots, in two minutes"
+	@echo "make bench-full  all benchmarks on all data: hours"
 	@echo "make sanitize  the native tests under the address and undefined-behaviour sanitizers"
 	@echo "make clean     remove everything that was built"
 
@@ -59,10 +60,19 @@ format: $(VENV)/.deps
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/clang-format -i native/* benchmarks/*.cpp
 
-bench: $(VENV)/.installed
+# Results and plots go to build/bench; data come from the folder COTM_DATA, or are generated.
+bench: $(VENV)/.installed plot-tools
+	$(VENV)/bin/python benchmarks/peers.py
+	$(VENV)/bin/python benchmarks/plots.py build/bench/short.json --to build/bench
+
+bench-full: $(VENV)/.installed plot-tools
 	$(VENV)/bin/python benchmarks/defaults.py
 	$(VENV)/bin/python benchmarks/draws.py
-	$(VENV)/bin/python benchmarks/peers.py
+	$(VENV)/bin/python benchmarks/peers.py --full
+	$(VENV)/bin/python benchmarks/plots.py build/bench/full.json --to build/bench
+
+plot-tools: | $(VENV)/bin/python
+	@$(VENV)/bin/python -c "import matplotlib" 2>/dev/null || $(PIP) install --quiet matplotlib
 
 # The whole extension is built with the sanitizers into a folder of its own, and the tests of
 # the native backend run on it.

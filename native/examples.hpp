@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <new>
 #include <vector>
 
+#include "buffer.hpp"
 #include "kernels.hpp"
 
 namespace cotm {
@@ -24,32 +22,6 @@ struct Grid {
   uint32_t position_features() const { return rows() - 1 + columns() - 1; }
   uint32_t features() const { return position_features() + patch_height * patch_width * channels; }
   bool flat() const { return height == 1 && width == 1; }
-};
-
-// Zero-filled memory on cache-line borders.
-template <class T>
-class Buffer {
- public:
-  Buffer() = default;
-  explicit Buffer(size_t count) : size_(count) {
-    if (count > (SIZE_MAX - 63) / sizeof(T)) throw std::bad_alloc();
-    const size_t bytes = (count * sizeof(T) + 63) / 64 * 64;
-    data_.reset(static_cast<T*>(std::aligned_alloc(64, bytes ? bytes : 64)));
-    if (!data_) throw std::bad_alloc();
-    std::fill_n(data_.get(), count, T{});
-  }
-  T* data() { return data_.get(); }
-  const T* data() const { return data_.get(); }
-  T& operator[](size_t i) { return data_.get()[i]; }
-  const T& operator[](size_t i) const { return data_.get()[i]; }
-  size_t size() const { return size_; }
-
- private:
-  struct Free {
-    void operator()(T* p) const { std::free(p); }
-  };
-  std::unique_ptr<T, Free> data_;
-  size_t size_ = 0;
 };
 
 // The bits of many examples. Dense: each image row starts on a word border. Sparse: the

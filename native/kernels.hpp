@@ -16,6 +16,8 @@ namespace cotm {
 inline constexpr size_t kBlockWords = 8;  // words of a bit per flat example of a block
 inline constexpr size_t kRowAlign = 64;   // literals a memory row is padded to
 inline constexpr size_t kVoteAlign = 16;  // narrow votes a row is padded to
+inline constexpr int8_t kLow = 8;         // feedbacks a row can owe; see debts.hpp
+inline constexpr uint32_t kSome = 8;      // watched literals taken at once
 inline constexpr uint32_t kChunk = 4;     // literals a list takes between two tests
 
 // A rectangle of patches, borders included; without any where a border has passed the other.
@@ -31,8 +33,22 @@ struct ClauseList {
   Window window;
 };
 
-// Feedback to one clause, summed over the outputs that selected it.
+// A literal and its memory entry, 0 or a little more, in one word.
+struct Watched {
+  static constexpr uint32_t kFallen = 0xFF;                 // for an entry below 0
+  static constexpr uint32_t kLiterals = uint32_t{1} << 24;  // literals are below this
+  static uint32_t make(uint32_t literal, int32_t entry) {
+    return literal << 8 | static_cast<uint8_t>(entry);
+  }
+  static uint32_t literal(uint32_t word) { return word >> 8; }
+  static bool fallen(uint32_t word) { return (word & 0xFF) == kFallen; }
+};
+
+// Feedback to one clause, summed over the outputs that selected it; before it, what the row
+// still owes: Type I of one output each, to the clause when it did not fire.
 struct Feedback {
+  const Key* owed_keys;
+  uint32_t owed;
   const uint64_t* truth;  // literals of the chosen patch; null when the clause did not fire
   const Key* keys;        // one per output that gives Type I
   uint32_t type1;
@@ -42,6 +58,13 @@ struct Feedback {
   bool boost;
 };
 
+// What a memory row says after feedback, a bit per literal.
+struct RowBits {
+  uint64_t* include;
+  uint64_t* flipped;  // by the feedback, not by what was owed
+  uint64_t* low;      // included, with an entry below kLow
+};
+
 struct Kernels {
   const char* name;
 
@@ -49,8 +72,9 @@ struct Kernels {
   void (*select)(Key key, uint32_t first, uint32_t count, uint64_t threshold, uint64_t* out);
 
   // Which of the 512 flat examples of a block satisfy a clause, of those in `examples`.
-  void (*match_flat)(const ClauseList& list, const uint64_t* words, const uint64_t* examples,
-                     uint64_t* found);
+  // Returns after how many literals none was left, or 0 if some are.
+  uint32_t (*match_flat)(const ClauseList& list, const uint64_t* words, const uint64_t* examples,
+                         uint64_t* found);
 
   // Which of the 64 images of a block have a patch that satisfies a clause, of those in
   // `examples`.
@@ -70,10 +94,13 @@ struct Kernels {
   void (*scatter_votes)(const uint64_t* found, size_t groups, const int16_t* weights, size_t stride,
                         int16_t* votes);
 
-  // Updates a memory row; writes which literals are included now and which of them changed.
-  // Returns whether any did.
+  // Updates a memory row; returns whether the feedback changed which literals are included.
   bool (*feedback)(const Feedback& feedback, const uint32_t* spread, const uint64_t* valid,
-                   size_t words, int8_t* row, uint64_t* include, uint64_t* flipped);
+                   size_t words, int8_t* row, const RowBits& bits);
+
+  // Takes 1 from each watched literal that forgets; returns whether one fell below 0. `watch` is
+  // read and written up to a multiple of kSome.
+  bool (*forget_watched)(Key key, uint32_t q, uint32_t count, uint32_t* watch);
 };
 
 const Kernels& kernels_baseline();

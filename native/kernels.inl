@@ -20,10 +20,11 @@ static void select(Key key, uint32_t first, uint32_t count, uint64_t threshold, 
 }
 
 // kRows vectors at once, `step` words apart: where each ends is as good as random, so one test
-// for all is mispredicted less often than one for each.
+// for all is mispredicted less often than one for each. Returns after how many literals nothing
+// was left, or 0 if it was not tested or something is.
 template <uint32_t kRows, class Words>
-static inline void take(const uint32_t* offsets, uint32_t length, const uint64_t* words,
-                        size_t step, Words* left) {
+static inline uint32_t take(const uint32_t* offsets, uint32_t length, const uint64_t* words,
+                            size_t step, Words* left) {
   uint32_t i = 0;
   for (; i + kChunk <= length; i += kChunk) {
     for (uint32_t k = 0; k < kChunk; ++k) {
@@ -32,19 +33,21 @@ static inline void take(const uint32_t* offsets, uint32_t length, const uint64_t
     }
     Words any = left[0];
     for (uint32_t r = 1; r < kRows; ++r) any = any | left[r];
-    if (!any.any()) return;
+    if (!any.any()) return i + kChunk;
   }
   for (; i < length; ++i) {
     const uint64_t* at = words + offsets[i];
     for (uint32_t r = 0; r < kRows; ++r) left[r] = left[r] & Words::load(at + r * step);
   }
+  return 0;
 }
 
-static void match_flat(const ClauseList& list, const uint64_t* words, const uint64_t* examples,
-                       uint64_t* found) {
+static uint32_t match_flat(const ClauseList& list, const uint64_t* words, const uint64_t* examples,
+                           uint64_t* found) {
   Octet left = Octet::load(examples);
-  take<1>(list.offsets, list.length, words, 0, &left);
+  const uint32_t ended = take<1>(list.offsets, list.length, words, 0, &left);
   left.store(found);
+  return ended;
 }
 
 // From first_lanes + kBlockWords - n: n lanes of ones, then zeros.
@@ -138,38 +141,25 @@ static void scatter_votes(const uint64_t* found, size_t groups, const int16_t* w
   }
 }
 
-// What one output's Type I does to a clause that did not fire: by far the most frequent
-// feedback, so it has a loop of its own. kDeep: entries use all of an int8, which saturates.
+// kDeep: entries use all of an int8, which saturates.
 template <bool kDeep>
-static bool forget_row(Key key, uint32_t q, int32_t depth, const uint32_t* spread, size_t words,
-                       int8_t* row, uint64_t* include, uint64_t* flipped) {
-  uint64_t changed = 0;
-  for (size_t w = 0; w < words; ++w) {
-    const Row before = Row::load(row + 64 * w);
-    Row after = before.minus_saturated(Mask::forget(spread + 32 * w, key, q));
-    if constexpr (!kDeep) after = after.clipped(depth);
-    after.store(row + 64 * w);
-    include[w] = after.include_bits();
-    flipped[w] = before.include_bits() ^ include[w];
-    changed |= flipped[w];
-  }
-  return changed != 0;
+static inline Row pay(const Feedback& f, const uint32_t* spread, Row row) {
+  if (!f.owed) return row;
+  row = row.minus_saturated(Row::forgets(spread, f.owed_keys, f.owed, f.q));
+  return kDeep ? row : row.clipped(f.depth);
 }
 
-static bool feedback(const Feedback& f, const uint32_t* spread, const uint64_t* valid, size_t words,
-                     int8_t* row, uint64_t* include, uint64_t* flipped) {
-  if (!f.truth && f.type1 == 1) {
-    return (f.depth == 128 ? forget_row<true> : forget_row<false>)(f.keys[0], f.q, f.depth, spread,
-                                                                   words, row, include, flipped);
-  }
+template <bool kDeep>
+static bool feedback_as(const Feedback& f, const uint32_t* spread, const uint64_t* valid,
+                        size_t words, int8_t* row, const RowBits& bits) {
   uint64_t changed = 0;
-  for (size_t w = 0; w < words; ++w) {
-    const Row before = Row::load(row + 64 * w);
+  for (size_t w = 0; w < words; ++w, spread += 32, row += 64) {
+    const Row before = pay<kDeep>(f, spread, Row::load(row));
     Row delta = Row::zero();
     if (f.truth) {
       const Mask truth = Mask::from_bits(f.truth[w]);
       for (uint32_t k = 0; k < f.type1; ++k) {
-        const Mask forget = Mask::forget(spread + 32 * w, f.keys[k], f.q);
+        const Mask forget = Mask::forget(spread, f.keys[k], f.q);
         delta = delta.minus(forget.without(truth));
         delta = delta.plus(f.boost ? truth : truth.without(forget));
       }
@@ -178,18 +168,48 @@ static bool feedback(const Feedback& f, const uint32_t* spread, const uint64_t* 
       }
     } else {
       for (uint32_t k = 0; k < f.type1; ++k) {
-        delta = delta.minus(Mask::forget(spread + 32 * w, f.keys[k], f.q));
+        delta = delta.minus(Mask::forget(spread, f.keys[k], f.q));
       }
     }
-    const Row after = before.plus_saturated(delta).clipped(f.depth);
-    after.store(row + 64 * w);
-    include[w] = after.include_bits();
-    flipped[w] = before.include_bits() ^ include[w];
-    changed |= flipped[w];
+    Row after = before.plus_saturated(delta);
+    if constexpr (!kDeep) after = after.clipped(f.depth);
+    after.store(row);
+    bits.include[w] = after.include_bits();
+    bits.flipped[w] = before.include_bits() ^ bits.include[w];
+    bits.low[w] = after.low_bits();
+    changed |= bits.flipped[w];
   }
   return changed != 0;
 }
 
+static bool feedback(const Feedback& f, const uint32_t* spread, const uint64_t* valid, size_t words,
+                     int8_t* row, const RowBits& bits) {
+  return (f.depth == 128 ? feedback_as<true> : feedback_as<false>)(f, spread, valid, words, row,
+                                                                   bits);
+}
+
+typedef uint32_t Some __attribute__((vector_size(4 * kSome), aligned(4), may_alias));
+
+static bool forget_watched(Key key, uint32_t q, uint32_t count, uint32_t* watch) {
+  Some any = {};
+  for (uint32_t first = 0; first < count; first += kSome) {
+    Some& words = *reinterpret_cast<Some*>(watch + first);
+    Some x = (words >> 9) * 0x9E3779B9u;
+    x = x ^ x >> 16 ^ key.a;
+    x *= 2 * x + key.b;
+    x ^= x >> 16;
+    const Some draw = (words & 0x100) ? x >> 16 : x & 0xFFFF;
+    const Some forgets = static_cast<Some>(draw < q);  // all ones, or zero
+    const Some falls = forgets & static_cast<Some>((words & 0xFF) == 0);
+    any |= falls;
+    words = (words + (forgets & ~falls)) | (falls & Watched::kFallen);
+  }
+  uint32_t fell = 0;
+  for (uint32_t i = 0; i < kSome; ++i) fell |= any[i];
+  return fell != 0;
+}
+
 static constexpr Kernels table = {
-    kIsaName, select, match_flat, match_window, find_patches, add_votes, scatter_votes, feedback,
+    kIsaName,  select,        match_flat, match_window,   find_patches,
+    add_votes, scatter_votes, feedback,   forget_watched,
 };

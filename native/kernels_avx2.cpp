@@ -121,6 +121,14 @@ struct Row {
     const uint64_t negative_high = static_cast<uint32_t>(_mm256_movemask_epi8(high));
     return ~(negative_low | negative_high << 32);
   }
+  uint64_t low_bits() const {
+    const __m256i limit = _mm256_set1_epi8(kLow);
+    const uint64_t low_half =
+        static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(limit, low)));
+    const uint64_t high_half =
+        static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(limit, high)));
+    return (low_half | high_half << 32) & include_bits();
+  }
   Row plus(const Mask& mask) const {
     return {_mm256_sub_epi8(low, mask.low), _mm256_sub_epi8(high, mask.high)};
   }
@@ -135,8 +143,28 @@ struct Row {
   Row plus_saturated(const Row& delta) const {
     return {_mm256_adds_epi8(low, delta.low), _mm256_adds_epi8(high, delta.high)};
   }
-  Row minus_saturated(const Mask& mask) const {
-    return {_mm256_adds_epi8(low, mask.low), _mm256_adds_epi8(high, mask.high)};
+  Row minus_saturated(const Row& other) const {
+    return {_mm256_subs_epi8(low, other.low), _mm256_subs_epi8(high, other.high)};
+  }
+  static Row forgets(const uint32_t* spread, const Key* keys, uint32_t count, uint32_t q) {
+    if (q == 0) return zero();
+    const __m256i last = _mm256_set1_epi16(static_cast<short>(q - 1));
+    const __m256i* words = reinterpret_cast<const __m256i*>(spread);
+    const __m256i w0 = _mm256_loadu_si256(words), w1 = _mm256_loadu_si256(words + 1),
+                  w2 = _mm256_loadu_si256(words + 2), w3 = _mm256_loadu_si256(words + 3);
+    __m256i n0 = _mm256_setzero_si256(), n1 = n0, n2 = n0, n3 = n0;  // 16 bits per literal
+    for (uint32_t k = 0; k < count; ++k) {
+      const __m256i a = _mm256_set1_epi32(static_cast<int>(keys[k].a));
+      const __m256i b = _mm256_set1_epi32(static_cast<int>(keys[k].b));
+      const __m256i h0 = hash8(w0, a, b), h1 = hash8(w1, a, b), h2 = hash8(w2, a, b),
+                    h3 = hash8(w3, a, b);
+      n0 = _mm256_sub_epi16(n0, _mm256_cmpeq_epi16(_mm256_min_epu16(h0, last), h0));
+      n1 = _mm256_sub_epi16(n1, _mm256_cmpeq_epi16(_mm256_min_epu16(h1, last), h1));
+      n2 = _mm256_sub_epi16(n2, _mm256_cmpeq_epi16(_mm256_min_epu16(h2, last), h2));
+      n3 = _mm256_sub_epi16(n3, _mm256_cmpeq_epi16(_mm256_min_epu16(h3, last), h3));
+    }
+    return {_mm256_permute4x64_epi64(_mm256_packs_epi16(n0, n1), 0xD8),
+            _mm256_permute4x64_epi64(_mm256_packs_epi16(n2, n3), 0xD8)};
   }
   Row clipped(int32_t depth) const {
     const __m256i top = _mm256_set1_epi8(static_cast<char>(depth - 1));

@@ -75,13 +75,29 @@ struct Row {
   static Row load(const int8_t* from) { return {_mm512_loadu_si512(from)}; }
   void store(int8_t* to) const { _mm512_storeu_si512(to, entries); }
   uint64_t include_bits() const { return ~static_cast<uint64_t>(_mm512_movepi8_mask(entries)); }
+  uint64_t low_bits() const {
+    return _mm512_cmplt_epu8_mask(entries, _mm512_set1_epi8(kLow));  // negative ones are large
+  }
   Row plus(const Mask& mask, int8_t times = 1) const {
     return {_mm512_mask_add_epi8(entries, mask.bits, entries, _mm512_set1_epi8(times))};
   }
   Row minus(const Mask& mask) const { return plus(mask, -1); }
   Row plus_saturated(const Row& delta) const { return {_mm512_adds_epi8(entries, delta.entries)}; }
-  Row minus_saturated(const Mask& mask) const {
-    return {_mm512_mask_subs_epi8(entries, mask.bits, entries, _mm512_set1_epi8(1))};
+  Row minus_saturated(const Row& other) const { return {_mm512_subs_epi8(entries, other.entries)}; }
+  static Row forgets(const uint32_t* spread, const Key* keys, uint32_t count, uint32_t q) {
+    if (q == 0) return zero();
+    const __m512i last = _mm512_set1_epi16(static_cast<short>(q - 1));
+    const __m512i one = _mm512_set1_epi16(1);
+    const __m512i w0 = _mm512_loadu_si512(spread), w1 = _mm512_loadu_si512(spread + 16);
+    __m512i n0 = _mm512_setzero_si512(), n1 = n0;  // 16 bits per literal
+    for (uint32_t k = 0; k < count; ++k) {
+      const __m512i a = _mm512_set1_epi32(static_cast<int>(keys[k].a));
+      const __m512i b = _mm512_set1_epi32(static_cast<int>(keys[k].b));
+      n0 = _mm512_mask_add_epi16(n0, _mm512_cmple_epu16_mask(hash16(w0, a, b), last), n0, one);
+      n1 = _mm512_mask_add_epi16(n1, _mm512_cmple_epu16_mask(hash16(w1, a, b), last), n1, one);
+    }
+    return {_mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(n0)),
+                               _mm512_cvtepi16_epi8(n1), 1)};
   }
   Row clipped(int32_t depth) const {
     const __m512i top = _mm512_set1_epi8(static_cast<char>(depth - 1));

@@ -99,6 +99,13 @@ struct Row {
     for (int l = 0; l < 64; ++l) bits |= static_cast<uint64_t>(entries[l] >= 0) << l;
     return bits;
   }
+  uint64_t low_bits() const {
+    uint64_t bits = 0;
+    for (int l = 0; l < 64; ++l) {
+      bits |= static_cast<uint64_t>(entries[l] >= 0 && entries[l] < kLow) << l;
+    }
+    return bits;
+  }
   Row plus(const Mask& mask, int8_t times = 1) const {
     Row r;
     for (int l = 0; l < 64; ++l) {
@@ -115,7 +122,19 @@ struct Row {
     }
     return r;
   }
-  Row minus_saturated(const Mask& mask) const { return plus_saturated(zero().minus(mask)); }
+  Row minus_saturated(const Row& other) const {
+    Row r;
+    for (int l = 0; l < 64; ++l) {
+      const int difference = entries[l] - other.entries[l];
+      r.entries[l] = static_cast<int8_t>(difference < -128 ? -128 : difference);
+    }
+    return r;
+  }
+  static Row forgets(const uint32_t* spread, const Key* keys, uint32_t count, uint32_t q) {
+    Row r = zero();
+    for (uint32_t k = 0; k < count; ++k) r = r.plus(Mask::forget(spread, keys[k], q));
+    return r;
+  }
   Row clipped(int32_t depth) const {
     Row r;
     for (int l = 0; l < 64; ++l) {

@@ -5,6 +5,32 @@
 
 namespace cotm {
 
+namespace {
+
+constexpr size_t kManyFlips = 16;  // more than these are not looked up one by one
+
+// Where an offset is in a list that has it. Compares in groups, for the vectoriser.
+uint32_t place_of(const ClauseList& list, uint32_t offset) {
+  constexpr uint32_t kGroup = 16;
+  uint32_t i = 0;
+  for (; i + kGroup <= list.length; i += kGroup) {
+    uint32_t found = 0;
+    for (uint32_t k = 0; k < kGroup; ++k) found |= list.offsets[i + k] == offset;
+    if (found) break;
+  }
+  while (list.offsets[i] != offset) ++i;
+  return i;
+}
+
+// Moves the literals that ended a clause to the middle of those before them: they will end it
+// earlier the next time.
+void promote(ClauseList& list, uint32_t ended) {
+  const uint32_t from = (ended - 1) / kChunk * kChunk, to = from / 2 / kChunk * kChunk;
+  std::swap_ranges(list.offsets + from, list.offsets + ended, list.offsets + to);
+}
+
+}  // namespace
+
 ClauseLists::ClauseLists(size_t clauses, const BlockLayout& layout)
     : layout_(&layout),
       lists_(clauses, ClauseList{nullptr, 0, 0, layout.whole()}),
@@ -20,9 +46,20 @@ void ClauseLists::reserve(size_t clause, uint32_t length) {
   storage_[clause] = std::move(grown);
 }
 
-void ClauseLists::edit(size_t clause, const uint64_t* include, const uint64_t* flipped,
-                       size_t words) {
-  ClauseList& list = lists_[clause];
+ListChange ClauseLists::edit(size_t clause, const uint64_t* include, const uint64_t* flipped,
+                             size_t words) {
+  ListChange change{false, false};
+  size_t flips = 0;
+  for (size_t w = 0; w < words; ++w) {
+    if (!flipped[w]) continue;
+    change.added |= (flipped[w] & include[w]) != 0;
+    change.removed |= (flipped[w] & ~include[w]) != 0;
+    flips += static_cast<size_t>(std::popcount(flipped[w]));
+  }
+  if (flips > kManyFlips) {
+    rebuild(clause, include, words);
+    return change;
+  }
   bool moved = false;
   for (size_t w = 0; w < words; ++w) {
     for (uint64_t bits = flipped[w]; bits; bits &= bits - 1) {
@@ -30,20 +67,39 @@ void ClauseLists::edit(size_t clause, const uint64_t* include, const uint64_t* f
           static_cast<uint32_t>(64 * w) + static_cast<uint32_t>(std::countr_zero(bits));
       if (literal < layout_->position_literals()) {
         moved = true;
-        continue;
-      }
-      const uint32_t offset = layout_->offset(literal);
-      if (include[w] & bits & -bits) {
-        reserve(clause, list.length + 1);
-        list.offsets[list.length++] = offset;
+      } else if (include[w] & bits & -bits) {
+        add(clause, literal);
       } else {
-        uint32_t* end = list.offsets + list.length--;
-        uint32_t* at = std::find(list.offsets, end, offset);
-        std::copy(at + 1, end, at);
+        remove(clause, literal);
       }
     }
   }
-  if (moved) list.window = layout_->window(include);
+  if (moved) lists_[clause].window = layout_->window(include);
+  return change;
+}
+
+void ClauseLists::rebuild(size_t clause, const uint64_t* include, size_t words) {
+  lists_[clause].length = 0;
+  lists_[clause].window = layout_->window(include);
+  for (size_t w = 0; w < words; ++w) {
+    for (uint64_t bits = include[w]; bits; bits &= bits - 1) {
+      const uint32_t literal =
+          static_cast<uint32_t>(64 * w) + static_cast<uint32_t>(std::countr_zero(bits));
+      if (literal >= layout_->position_literals()) add(clause, literal);
+    }
+  }
+}
+
+void ClauseLists::add(size_t clause, uint32_t literal) {
+  ClauseList& list = lists_[clause];
+  if (list.length == list.capacity) reserve(clause, list.length + 1);
+  list.offsets[list.length++] = layout_->offset(literal);
+}
+
+void ClauseLists::remove(size_t clause, uint32_t literal) {
+  ClauseList& list = lists_[clause];
+  const uint32_t place = place_of(list, layout_->offset(literal));
+  list.offsets[place] = list.offsets[--list.length];
 }
 
 void ClauseLists::assign(size_t clause, const ClauseList& list) {
@@ -63,6 +119,16 @@ void ClauseLists::match(const Kernels& kernels, size_t clause, const Block& bloc
     kernels.match_flat(lists_[clause], block.words(), examples, found);
   } else {
     *found = kernels.match_window(lists_[clause], block.words(), layout_->row_step(), *examples);
+  }
+}
+
+void ClauseLists::match_and_order(const Kernels& kernels, size_t clause, const Block& block,
+                                  const uint64_t* examples, uint64_t* found) {
+  if (layout_->flat()) {
+    const uint32_t ended = kernels.match_flat(lists_[clause], block.words(), examples, found);
+    if (ended > kChunk) promote(lists_[clause], ended);
+  } else {
+    match(kernels, clause, block, examples, found);
   }
 }
 

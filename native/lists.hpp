@@ -8,12 +8,17 @@
 
 namespace cotm {
 
+struct ListChange {
+  bool added, removed;  // some literals
+};
+
 class ClauseLists {
  public:
   ClauseLists(size_t clauses, const BlockLayout& layout);
 
   // Takes out the literals that flipped to excluded, adds those that flipped to included.
-  void edit(size_t clause, const uint64_t* include, const uint64_t* flipped, size_t words);
+  ListChange edit(size_t clause, const uint64_t* include, const uint64_t* flipped, size_t words);
+  void remove(size_t clause, uint32_t literal);  // one that is no position
 
   // A list like another one's, for a copy of a machine's clauses.
   void assign(size_t clause, const ClauseList& list);
@@ -26,7 +31,13 @@ class ClauseLists {
   void match(const Kernels& kernels, size_t clause, const Block& block, const uint64_t* examples,
              uint64_t* found) const;
 
+  // The same, and literals that ended the clause move forward.
+  void match_and_order(const Kernels& kernels, size_t clause, const Block& block,
+                       const uint64_t* examples, uint64_t* found);
+
  private:
+  void rebuild(size_t clause, const uint64_t* include, size_t words);
+  void add(size_t clause, uint32_t literal);
   void reserve(size_t clause, uint32_t length);
 
   const BlockLayout* layout_;

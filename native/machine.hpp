@@ -69,7 +69,7 @@ class Machine {
   void state(int8_t* memory, int32_t* weights) const;
 
   const BlockLayout& layout() const { return layout_; }
-  const ClauseLists& lists() const { return lists_; }
+  ClauseLists& lists() { return lists_; }
   size_t words() const { return words_; }
   const Config& config() const { return config_; }
   const Kernels& kernels() const { return kernels_; }

@@ -26,8 +26,8 @@ void Matcher::match_block(const TrainTask& task, size_t turn) {
   const size_t groups = layout_.groups();
   block_.read(task.examples, task.order + turn, std::min(layout_.examples(), task.count - turn));
   for (size_t j = 0; j < range_.count; ++j) {
-    machine_.lists().match(machine_.kernels(), range_.first + j, block_, block_.valid(),
-                           ahead_.data() + j * groups);
+    machine_.lists().match_and_order(machine_.kernels(), range_.first + j, block_, block_.valid(),
+                                     ahead_.data() + j * groups);
   }
   uint64_t square[64];
   for (size_t w = 0; w < range_.words(); ++w) {
@@ -52,13 +52,9 @@ const uint64_t* Matcher::truth(uint32_t local, uint64_t step_key) {
   return literals_.patch_truth(patches_[draw * found >> 32]);
 }
 
-void Matcher::list_changed(uint32_t local, const uint64_t* include, const uint64_t* flipped) {
+void Matcher::list_changed(uint32_t local, ListChange change) {
+  const auto [added, removed] = change;
   const size_t groups = layout_.groups(), current = position_ / 64;
-  bool added = false, removed = false;
-  for (size_t w = 0; w < machine_.words(); ++w) {
-    added |= (flipped[w] & include[w]) != 0;
-    removed |= (flipped[w] & ~include[w]) != 0;
-  }
   // Examples up to the current one are over. New literals only take examples away, and
   // literals gone only bring some: what cannot change is not matched again.
   uint64_t* ahead = ahead_.data() + local * groups;
@@ -71,7 +67,7 @@ void Matcher::list_changed(uint32_t local, const uint64_t* include, const uint64
     any |= open[g];
   }
   if (!any) return;
-  machine_.lists().match(machine_.kernels(), range_.first + local, block_, open, found);
+  machine_.lists().match_and_order(machine_.kernels(), range_.first + local, block_, open, found);
   const uint64_t bit = uint64_t{1} << (local % 64);
   for (size_t g = current; g < groups; ++g) {
     uint64_t differ = (ahead[g] ^ found[g]) & open[g];

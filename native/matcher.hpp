@@ -25,8 +25,8 @@ class Matcher {
   // patches that satisfy the clause.
   const uint64_t* truth(uint32_t local, uint64_t step_key);
 
-  // A clause's literals have changed by `flipped`, to `include`.
-  void list_changed(uint32_t local, const uint64_t* include, const uint64_t* flipped);
+  // A clause's literals have changed.
+  void list_changed(uint32_t local, ListChange change);
 
  private:
   void match_block(const TrainTask& task, size_t turn);

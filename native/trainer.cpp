@@ -13,14 +13,17 @@ ClauseRange split(uint32_t n, unsigned thread, unsigned threads) {
   return {first, static_cast<uint32_t>(uint64_t{n} * (thread + 1) / threads) - first};
 }
 
+constexpr size_t kLongRow = 8;          // words of literals from which rows are paid in arrears
+constexpr size_t kAhead = 6;            // clauses between fetching a row and using it
 constexpr uint32_t kNarrowDelta = 127;  // more outputs than this overflow an int8 delta
 
 // Feedback of very many outputs to one clause: the sum needs a wider type.
 bool feedback_wide(const Feedback& f, const uint32_t* spread, const uint64_t* valid, size_t words,
-                   int8_t* row, uint64_t* include, uint64_t* flipped) {
+                   int8_t* row, const RowBits& bits) {
   bool changed = false;
-  std::fill_n(include, words, 0);
-  std::fill_n(flipped, words, 0);
+  std::fill_n(bits.include, words, 0);
+  std::fill_n(bits.flipped, words, 0);
+  std::fill_n(bits.low, words, 0);
   for (size_t l = 0; l < words * 64; ++l) {
     const bool truth = f.truth && (f.truth[l / 64] >> (l % 64) & 1);
     int32_t delta = 0;
@@ -38,10 +41,12 @@ bool feedback_wide(const Feedback& f, const uint32_t* spread, const uint64_t* va
     }
     const int32_t entry = std::clamp(row[l] + delta, -f.depth, f.depth - 1);
     const bool flips = (entry >= 0) != (row[l] >= 0);
+    const uint64_t bit = uint64_t{1} << (l % 64);
     changed |= flips;
-    flipped[l / 64] |= static_cast<uint64_t>(flips) << (l % 64);
+    if (flips) bits.flipped[l / 64] |= bit;
+    if (entry >= 0) bits.include[l / 64] |= bit;
+    if (entry >= 0 && entry < kLow) bits.low[l / 64] |= bit;
     row[l] = static_cast<int8_t>(entry);
-    include[l / 64] |= static_cast<uint64_t>(entry >= 0) << (l % 64);
   }
   return changed;
 }
@@ -68,10 +73,18 @@ Trainer::Trainer(Machine& machine, unsigned thread, unsigned threads)
       negative_(config_.m * clause_words_),
       type1_(config_.m * clause_words_),
       type2_(config_.m * clause_words_),
+      chosen_once_(clause_words_),
+      chosen_again_(clause_words_),
+      chooser_(range_.count),
       keys_(config_.m),
       include_(machine.words_),
-      flipped_(machine.words_) {
-  if (config_.max_literals) row_before_.resize(machine.words_ * 64);
+      flipped_(machine.words_),
+      low_(machine.words_) {
+  // Short rows cost less than keeping account of debts.
+  if (machine.layout().flat() && machine.words_ >= kLongRow &&
+      machine.words_ * 64 <= Watched::kLiterals) {
+    debts_ = Debts(range_.count, machine.words_);
+  }
   for (uint32_t j = 0; j < range_.count; ++j) {
     for (uint32_t i = 0; i < config_.m; ++i) {
       const int32_t w = machine.weights_[size_t{range_.first + j} * config_.m + i];
@@ -99,6 +112,7 @@ void Trainer::run(const TrainTask& task, VoteBoard& board, Barrier& barrier) {
     select(target, scale, key);
     give_feedback(target, key);
   }
+  for (uint32_t local = 0; local < range_.count; ++local) pay(local);
 }
 
 void Trainer::count(const uint8_t* target) {
@@ -109,6 +123,8 @@ void Trainer::count(const uint8_t* target) {
 
 void Trainer::select(const uint8_t* target, const uint64_t* scale, uint64_t key) {
   active_.clear();
+  std::fill(chosen_once_.begin(), chosen_once_.end(), 0);
+  std::fill(chosen_again_.begin(), chosen_again_.end(), 0);
   for (uint32_t i = 0; i < config_.m; ++i) {
     const int64_t votes = std::clamp(total_[i], -config_.T, config_.T);
     const uint64_t distance =
@@ -142,6 +158,13 @@ void Trainer::select(const uint8_t* target, const uint64_t* scale, uint64_t key)
       const uint64_t agrees = target[i] ? ~negative[w] : negative[w];
       type1[w] &= agrees;
       type2[w] &= ~agrees & fires_[w];  // Type II does nothing to a clause that did not fire
+      const uint64_t chosen = type1[w] | type2[w];
+      chosen_again_[w] |= chosen & chosen_once_[w];
+      for (uint64_t bits = chosen & ~chosen_once_[w]; bits; bits &= bits - 1) {
+        chooser_[64 * w + static_cast<size_t>(std::countr_zero(bits))] =
+            static_cast<uint32_t>(active_.size());
+      }
+      chosen_once_[w] |= chosen;
     }
     active_.push_back(i);
   }
@@ -150,24 +173,21 @@ void Trainer::select(const uint8_t* target, const uint64_t* scale, uint64_t key)
 void Trainer::give_feedback(const uint8_t* target, uint64_t key) {
   chosen_.clear();
   for (size_t w = 0; w < clause_words_; ++w) {
-    uint64_t any = 0;
-    for (size_t a = 0; a < active_.size(); ++a) {
-      any |= type1_[a * clause_words_ + w] | type2_[a * clause_words_ + w];
-    }
-    for (; any; any &= any - 1) {
+    for (uint64_t bits = chosen_once_[w]; bits; bits &= bits - 1) {
       chosen_.push_back(static_cast<uint32_t>(64 * w) +
-                        static_cast<uint32_t>(std::countr_zero(any)));
+                        static_cast<uint32_t>(std::countr_zero(bits)));
     }
   }
+  for (size_t k = 0; k < std::min(kAhead, chosen_.size()); ++k) prefetch(chosen_[k]);
   for (size_t k = 0; k < chosen_.size(); ++k) {
-    if (k + 1 < chosen_.size()) prefetch_row(chosen_[k + 1]);
+    if (k + kAhead < chosen_.size()) prefetch(chosen_[k + kAhead]);
     const uint32_t local = chosen_[k];
     const size_t w = local / 64;
     const uint64_t bit = uint64_t{1} << (local % 64);
     const bool fires = fires_[w] & bit;
-    Feedback feedback{
-        nullptr, keys_.data(), 0, 0, config_.q, config_.depth, config_.boost_true_positive};
-    for (size_t a = 0; a < active_.size(); ++a) {
+    const bool again = chosen_again_[w] & bit;  // by a second output; most are by one only
+    Feedback feedback = no_feedback();
+    for (size_t a = chooser_[local]; a < (again ? active_.size() : chooser_[local] + 1); ++a) {
       const bool type1 = type1_[a * clause_words_ + w] & bit;
       const bool type2 = type2_[a * clause_words_ + w] & bit;
       if (type1) {
@@ -183,12 +203,26 @@ void Trainer::give_feedback(const uint8_t* target, uint64_t key) {
 
 // Rows are visited at random, so the processor does not foresee them; longer ones than this it
 // follows by itself once it sees their beginning.
-void Trainer::prefetch_row(uint32_t local) const {
+void Trainer::prefetch(uint32_t local) const {
   constexpr size_t kLines = 32;
-  const int8_t* row = machine_.memory_.data() + size_t{range_.first + local} * machine_.words_ * 64;
-  for (size_t line = 0; line < std::min(machine_.words_, kLines); ++line) {
-    __builtin_prefetch(row + 64 * line, 1);
+  const auto fetch = [](const void* from, size_t lines) {
+    for (size_t line = 0; line < lines; ++line) {
+      __builtin_prefetch(static_cast<const char*>(from) + 64 * line, 1);
+    }
+  };
+  if (!debts_.empty()) {
+    const Debt& debt = debts_[local];
+    fetch(debt.keys, 1);
+    fetch(debt.watch, (debt.watched + 15) / 16);
+    if (!(fires_[local / 64] >> (local % 64) & 1)) return;
   }
+  fetch(row_of(local), std::min(machine_.words_, kLines));
+}
+
+RowBits Trainer::bits() { return {include_.data(), flipped_.data(), low_.data()}; }
+
+int8_t* Trainer::row_of(uint32_t local) const {
+  return machine_.memory_.data() + size_t{range_.first + local} * machine_.words_ * 64;
 }
 
 void Trainer::move_weight(uint32_t local, uint32_t output, bool up) {
@@ -205,18 +239,76 @@ void Trainer::move_weight(uint32_t local, uint32_t output, bool up) {
   negative = weight < 0 ? negative | bit : negative & ~bit;
 }
 
-void Trainer::update_row(const Feedback& feedback, uint32_t local, uint64_t key) {
+Feedback Trainer::no_feedback() const {
+  return {nullptr,
+          0,
+          nullptr,
+          keys_.data(),
+          0,
+          0,
+          config_.q,
+          config_.depth,
+          config_.boost_true_positive};
+}
+
+void Trainer::update_row(Feedback feedback, uint32_t local, uint64_t key) {
+  if (!debts_.empty()) {
+    Debt& debt = debts_[local];
+    if (!feedback.truth && debt.owed + feedback.type1 <= debt.limit)
+      return put_off(feedback, local);
+    feedback.owed_keys = debt.keys;
+    feedback.owed = debt.owed;
+  }
   const uint32_t clause = range_.first + local;
-  int8_t* row = machine_.memory_.data() + size_t{clause} * machine_.words_ * 64;
-  if (config_.max_literals) std::copy_n(row, machine_.words_ * 64, row_before_.data());
-  const bool wide = feedback.type1 > kNarrowDelta || feedback.type2 > kNarrowDelta;
-  const bool changed = (wide ? feedback_wide : kernels_.feedback)(
-      feedback, machine_.spread_.data(), machine_.valid_.data(), machine_.words_, row,
-      include_.data(), flipped_.data());
-  if (!changed) return;
-  if (config_.max_literals) limit_literals(clause, row, key);
-  machine_.lists_.edit(clause, include_.data(), flipped_.data(), machine_.words_);
-  matcher_.list_changed(local, include_.data(), flipped_.data());
+  int8_t* row = row_of(local);
+  bool changed;
+  if (feedback.type1 > kNarrowDelta || feedback.type2 > kNarrowDelta) {
+    pay(local);
+    changed = feedback_wide(feedback, machine_.spread_.data(), machine_.valid_.data(),
+                            machine_.words_, row, bits());
+  } else {
+    changed = kernels_.feedback(feedback, machine_.spread_.data(), machine_.valid_.data(),
+                                machine_.words_, row, bits());
+  }
+  if (changed) {
+    if (config_.max_literals) limit_literals(clause, row, key);
+    const ListChange change =
+        machine_.lists_.edit(clause, include_.data(), flipped_.data(), machine_.words_);
+    matcher_.list_changed(local, change);
+  }
+  if (!debts_.empty()) {
+    debts_.start(local, row, low_.data());
+  }
+}
+
+void Trainer::put_off(const Feedback& feedback, uint32_t local) {
+  Debt& debt = debts_[local];
+  for (uint32_t k = 0; k < feedback.type1; ++k) {
+    debt.keys[debt.owed++] = feedback.keys[k];
+    if (!kernels_.forget_watched(feedback.keys[k], config_.q, debt.watched, debt.watch)) continue;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < debt.watched; ++i) {
+      const uint32_t word = debt.watch[i];
+      if (Watched::fallen(word)) {
+        machine_.lists_.remove(range_.first + local, Watched::literal(word));
+      } else {
+        debt.watch[kept++] = word;
+      }
+    }
+    debt.watched = kept;
+    Debts::fill_up(debt);
+    matcher_.list_changed(local, {.added = false, .removed = true});
+  }
+}
+
+void Trainer::pay(uint32_t local) {
+  if (debts_.empty() || !debts_[local].owed) return;
+  Feedback nothing = no_feedback();
+  nothing.owed_keys = debts_[local].keys;
+  nothing.owed = debts_[local].owed;
+  kernels_.feedback(nothing, machine_.spread_.data(), machine_.valid_.data(), machine_.words_,
+                    row_of(local), bits());
+  debts_[local].owed = debts_[local].limit = 0;
 }
 
 // Of the literals a full clause would newly include, those with the largest hashes stay out.
@@ -228,10 +320,9 @@ void Trainer::limit_literals(uint32_t clause, int8_t* row, uint64_t key) {
   const Key limit_key = make_key(key, Purpose::limit, 0, clause);
   std::vector<std::pair<uint32_t, uint32_t>> fresh;  // hash, literal
   for (size_t w = 0; w < machine_.words_; ++w) {
-    for (uint64_t bits = include_[w]; bits; bits &= bits - 1) {
+    for (uint64_t bits = include_[w] & flipped_[w]; bits; bits &= bits - 1) {
       const uint32_t l =
           static_cast<uint32_t>(64 * w) + static_cast<uint32_t>(std::countr_zero(bits));
-      if (row_before_[l] >= 0) continue;
       const uint32_t position = l / 2 + (l % 2 ? config_.grid.features() : 0);
       fresh.emplace_back(hash32(limit_key, position), l);
     }
@@ -241,8 +332,7 @@ void Trainer::limit_literals(uint32_t clause, int8_t* row, uint64_t key) {
   for (size_t i = fresh.size() - surplus; i < fresh.size(); ++i) {
     const uint32_t l = fresh[i].second;
     row[l] = -1;
-    include_[l / 64] &= ~(uint64_t{1} << (l % 64));
-    flipped_[l / 64] &= ~(uint64_t{1} << (l % 64));
+    for (auto* bits : {&include_, &flipped_, &low_}) (*bits)[l / 64] &= ~(uint64_t{1} << (l % 64));
   }
 }
 

@@ -2,6 +2,7 @@
 // barrier per example, and the result does not depend on the number of threads.
 #pragma once
 
+#include "debts.hpp"
 #include "matcher.hpp"
 #include "threads.hpp"
 
@@ -34,9 +35,14 @@ class Trainer {
   void count(const uint8_t* target);
   void select(const uint8_t* target, const uint64_t* scale, uint64_t key);
   void give_feedback(const uint8_t* target, uint64_t key);
-  void prefetch_row(uint32_t local) const;
+  void prefetch(uint32_t local) const;
+  int8_t* row_of(uint32_t local) const;
+  RowBits bits();
   void move_weight(uint32_t local, uint32_t output, bool up);
-  void update_row(const Feedback& feedback, uint32_t local, uint64_t key);
+  Feedback no_feedback() const;
+  void update_row(Feedback feedback, uint32_t local, uint64_t key);
+  void put_off(const Feedback& feedback, uint32_t local);
+  void pay(uint32_t local);
   void limit_literals(uint32_t clause, int8_t* row, uint64_t key);
 
   Machine& machine_;
@@ -46,15 +52,17 @@ class Trainer {
   ClauseRange range_;    // the clauses of this thread
   size_t clause_words_;  // words of a bit per own clause
   Matcher matcher_;
-  const uint64_t* fires_ = nullptr;      // bit per own clause
-  std::vector<int64_t> total_;           // votes of all clauses
-  std::vector<uint64_t> negative_;       // [m][clause_words]: weight < 0
-  std::vector<uint32_t> active_;         // outputs with a threshold above 0
-  std::vector<uint64_t> type1_, type2_;  // [active][clause_words]
-  std::vector<uint32_t> chosen_;         // own clauses that get feedback
+  const uint64_t* fires_ = nullptr;                   // bit per own clause
+  std::vector<int64_t> total_;                        // votes of all clauses
+  std::vector<uint64_t> negative_;                    // [m][clause_words]: weight < 0
+  std::vector<uint32_t> active_;                      // outputs with a threshold above 0
+  std::vector<uint64_t> type1_, type2_;               // [active][clause_words]
+  std::vector<uint64_t> chosen_once_, chosen_again_;  // bit per own clause, by how many outputs
+  std::vector<uint32_t> chooser_;  // per own clause: the first active output that chose it
+  std::vector<uint32_t> chosen_;   // own clauses that get feedback
   std::vector<Key> keys_;
-  std::vector<uint64_t> include_, flipped_;
-  std::vector<int8_t> row_before_;
+  std::vector<uint64_t> include_, flipped_, low_;  // see RowBits
+  Debts debts_;                                    // of own clauses; none where rows are short
 };
 
 }  // namespace cotm

@@ -27,7 +27,7 @@ class Configuration:
 def random_grid(rng: np.random.Generator) -> PatchGrid:
     kind = rng.integers(4)
     if kind == 0:
-        return PatchGrid.flat(int(rng.integers(1, 300)))
+        return PatchGrid.flat(int(rng.integers(1, 300 if rng.random() < 0.7 else 900)))
     if kind == 1:  # 1-D, past one block of 512 patches now and then
         width = int(rng.integers(2, 40)) if rng.random() < 0.8 else int(rng.integers(500, 1300))
         patch = int(rng.integers(1, min(width, 12) + 1))

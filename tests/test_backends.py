@@ -96,6 +96,62 @@ def test_long_training_equals_reference(seed):
     assert (states[0][1] >= 0).any(), "the test should include literals"
 
 
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize(
+    ("grid", "steps", "density"),
+    [
+        (PatchGrid.flat(400), 1100, 0.5),  # past two blocks of 512 examples, rows paid in arrears
+        (PatchGrid.flat(1200), 600, 0.02),  # as text is
+        (PatchGrid(9, 11, 2, 4, 3, 2, 2), 150, 0.5),  # past two blocks of 64 images
+    ],
+)
+def test_past_one_block_equals_reference(isa, grid, steps, density, monkeypatch):
+    monkeypatch.setenv("COTM_ISA", isa)
+    rng = np.random.default_rng(steps)
+    spec = Spec(n=24, m=3, grid=grid, T=30, q=13107, N=128, seed=steps)
+    bits = (rng.random((90, *grid.image_shape)) < density).astype(np.uint8)
+    flat = bits.reshape(90, -1)
+    targets = np.stack([flat[:, 0], flat[:, 1] | flat[:, 2], 1 - flat[:, 3]], 1)
+    order = rng.integers(0, 90, steps)
+    states = []
+    for kind, threads in ((ReferenceBackend, 1), (NativeBackend, 1), (NativeBackend, 3)):
+        memory = np.full((spec.n, grid.n_literals), -1, np.int8)
+        backend = kind(spec, memory, start_weights(spec), threads)
+        data = backend.prepare(Examples(bits, grid))
+        counts = backend.train(data, targets, selection_scale(1.0, np.ones(1)), order, 0)
+        states.append((counts, *backend.state(), backend.votes(data)))
+    for found in states[1:]:
+        assert found[0] == states[0][0]
+        assert all(np.array_equal(a, b) for a, b in zip(states[0][1:], found[1:], strict=True))
+
+
+def test_equal_and_weightless_clauses_predict_like_the_reference():
+    """Prediction merges clauses that say the same, and leaves out those without a vote."""
+    rng = np.random.default_rng(5)
+    grid = PatchGrid(8, 8, 1, 3, 3)
+    spec = Spec(n=60, m=4, grid=grid, T=9, q=6554, N=128)
+    memory = np.where(rng.random((60, grid.n_literals)) < 3 / grid.n_literals, 0, -1)
+    memory[20:40] = memory[:20]
+    # Two bits of a thermometer say no more than the higher one: row > 2 and row > 0.
+    memory[40, :], memory[41, :] = -1, -1
+    memory[40, 2] = memory[41, 2] = memory[41, 0] = 5
+    weights = rng.integers(-9, 10, (60, 4)).astype(np.int32)
+    weights[30:40] = -weights[10:20]
+    weights[50:55] = 0
+    examples = Examples(rng.integers(0, 2, (70, 8, 8, 1), dtype=np.uint8), grid)
+    found = [
+        (backend.votes(data), backend.clause_outputs(data))
+        for backend in (
+            kind(spec, memory.astype(np.int8), weights)
+            for kind in (ReferenceBackend, NativeBackend)
+        )
+        for data in [backend.prepare(examples)]
+    ]
+    assert found[0][1].any() and not found[0][1].all()
+    for expected, actual in zip(*found, strict=True):
+        assert np.array_equal(expected, actual)
+
+
 def test_trained_state_is_pinned():
     """A change of these numbers is a change of the model-file format."""
     rng = np.random.default_rng(0)

@@ -443,12 +443,12 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def votes(self, X: Any) -> NDArray[np.int64]:
         """Vote sums per output, integers (N, m), unclipped."""
         examples = self._examples(X)
-        return self.machine_.votes(examples.bits, n_jobs=self.n_jobs)
+        return self.machine_.votes(examples, n_jobs=self.n_jobs)
 
     def clause_outputs(self, X: Any) -> NDArray[np.bool_]:
         """Which clauses fire on each example, (N, n_clauses)."""
         examples = self._examples(X)
-        return self.machine_.clause_outputs(examples.bits, n_jobs=self.n_jobs)
+        return self.machine_.clause_outputs(examples, n_jobs=self.n_jobs)
 
     def rules(
         self,

@@ -148,6 +148,8 @@ def as_examples(X: Any, grid: PatchGrid) -> Examples:
 
     The error for anything else names the value, and changes nothing.
     """
+    if isinstance(X, Examples) and X.grid == grid:
+        return X
     if scipy.sparse.issparse(X):
         return _sparse_examples(X, grid)
     bits = np.asarray(X)
