@@ -83,7 +83,7 @@ void Block::read_dense(const Examples& examples, const int64_t* order, size_t co
                   ? examples.image(static_cast<size_t>(order[e]))[y * examples.row_words() + word]
                   : 0;
         }
-        transpose64(square);
+        kernels_.transpose64(square);
         const size_t end = std::min<size_t>(64, examples.row_bits() - 64 * word);
         for (size_t b = 0; b < end; ++b) {
           uint64_t* pixel = words_.data() + layout_.pixel(y, 64 * word + b) + group;

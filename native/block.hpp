@@ -44,7 +44,8 @@ class BlockLayout {
 
 class Block {
  public:
-  explicit Block(const BlockLayout& layout) : layout_(layout), words_(layout.words()) {}
+  Block(const BlockLayout& layout, const Kernels& kernels)
+      : layout_(layout), kernels_(kernels), words_(layout.words()) {}
 
   // Examples order[0], order[1], ...; `count` is at most layout.examples().
   void read(const Examples& examples, const int64_t* order, size_t count);
@@ -57,8 +58,26 @@ class Block {
   void read_sparse(const Examples& examples, const int64_t* order, size_t count);
 
   const BlockLayout& layout_;
+  const Kernels& kernels_;
   Buffer<uint64_t> words_;
   uint64_t valid_[kBlockWords] = {};
 };
+
+// Turns which examples each clause fires on, [clause][groups], into which of 64 clauses fire:
+// visit(clause word, example group, 64 words of clauses, one per example).
+template <class Visit>
+void by_example(const Kernels& kernels, const uint64_t* found, size_t clauses, size_t groups,
+                size_t examples, Visit visit) {
+  uint64_t square[64];
+  for (size_t w = 0; 64 * w < clauses; ++w) {
+    const size_t here = std::min<size_t>(64, clauses - 64 * w);
+    for (size_t group = 0; 64 * group < examples; ++group) {
+      for (size_t j = 0; j < here; ++j) square[j] = found[(64 * w + j) * groups + group];
+      std::fill(square + here, square + 64, 0);
+      kernels.transpose64(square);
+      visit(w, group, square);
+    }
+  }
+}
 
 }  // namespace cotm

@@ -14,7 +14,7 @@ bool runs(const char* name) {
   if (std::strcmp(name, "baseline") == 0) return true;
 #ifdef COTM_X86
   __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi");
   if (std::strcmp(name, "avx2") == 0) return avx2;
   if (std::strcmp(name, "avx512") == 0) {
     return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

@@ -4,9 +4,36 @@
 #include <bit>
 #include <cstring>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 namespace cotm {
 
 namespace {
+
+// The lowest bits of `count` <= 64 bytes.
+uint64_t pack_bits(const uint8_t* bytes, uint32_t count) {
+  uint64_t packed = 0;
+  uint32_t x = 0;
+#ifdef __SSE2__
+  for (; x + 16 <= count; x += 16) {
+    const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + x));
+    const int bits = _mm_movemask_epi8(_mm_slli_epi16(sixteen, 7));
+    packed |= static_cast<uint64_t>(static_cast<uint32_t>(bits)) << x;
+  }
+#endif
+  if constexpr (std::endian::native == std::endian::little) {
+    for (; x + 8 <= count; x += 8) {
+      uint64_t eight;
+      std::memcpy(&eight, bytes + x, 8);
+      // The product moves the lowest bit of byte k to bit 56 + k.
+      packed |= ((eight & 0x0101010101010101u) * 0x0102040810204080u >> 56) << x;
+    }
+  }
+  for (; x < count; ++x) packed |= static_cast<uint64_t>(bytes[x] & 1) << x;
+  return packed;
+}
 
 // `count` <= 64 bits of a packed row.
 uint64_t take_bits(const uint64_t* row, size_t start, unsigned count) {
@@ -85,17 +112,9 @@ Examples Examples::dense(const uint8_t* bits, size_t count, uint32_t height, uin
   uint64_t* out = examples.words_.data();
   for (size_t r = 0; r < count * height; ++r, out += examples.row_words_) {
     const uint8_t* row = bits + r * row_bits;
-    uint32_t x = 0;
-    if constexpr (std::endian::native == std::endian::little) {
-      for (; x + 8 <= row_bits; x += 8) {
-        uint64_t bytes;
-        std::memcpy(&bytes, row + x, 8);
-        // The product moves the lowest bit of byte k to bit 56 + k.
-        const uint64_t byte = (bytes & 0x0101010101010101u) * 0x0102040810204080u >> 56;
-        out[x / 64] |= byte << (x % 64);
-      }
+    for (uint32_t x = 0; x < row_bits; x += 64) {
+      out[x / 64] = pack_bits(row + x, std::min(row_bits - x, uint32_t{64}));
     }
-    for (; x < row_bits; ++x) out[x / 64] |= static_cast<uint64_t>(row[x] & 1) << (x % 64);
   }
   return examples;
 }
@@ -159,17 +178,6 @@ const uint64_t* Literals::patch_truth(uint32_t patch) {
   writer.flush();
   interleave_row(features_.data(), valid_literals_.data(), words_, truth_.data());
   return truth_.data();
-}
-
-void transpose64(uint64_t* words) {
-  uint64_t mask = 0x00000000FFFFFFFFu;
-  for (unsigned width = 32; width; width /= 2, mask ^= mask << width) {
-    for (unsigned r = 0; r < 64; r = (r + width + 1) & ~width) {
-      const uint64_t swap = (words[r] >> width ^ words[r + width]) & mask;
-      words[r] ^= swap << width;
-      words[r + width] ^= swap;
-    }
-  }
 }
 
 }  // namespace cotm

@@ -73,8 +73,6 @@ class Literals {
   size_t sparse_index_ = 0;
 };
 
-void transpose64(uint64_t* words);  // bit c of word r to bit r of word c
-
 inline size_t literal_words(uint32_t features) {
   return (2 * static_cast<size_t>(features) + kRowAlign - 1) / kRowAlign;
 }

@@ -15,7 +15,6 @@ namespace cotm {
 
 inline constexpr size_t kBlockWords = 8;  // words of a bit per flat example of a block
 inline constexpr size_t kRowAlign = 64;   // literals a memory row is padded to
-inline constexpr size_t kVoteAlign = 16;  // narrow votes a row is padded to
 inline constexpr int8_t kLow = 8;         // feedbacks a row can owe; see debts.hpp
 inline constexpr uint32_t kSome = 8;      // watched literals taken at once
 inline constexpr uint32_t kChunk = 4;     // literals a list takes between two tests
@@ -77,9 +76,9 @@ struct Kernels {
                          uint64_t* found);
 
   // Which of the 64 images of a block have a patch that satisfies a clause, of those in
-  // `examples`.
+  // `examples`. `ended` is as match_flat's result, for some of the patches.
   uint64_t (*match_window)(const ClauseList& list, const uint64_t* words, size_t row_step,
-                           uint64_t examples);
+                           uint64_t examples, uint32_t& ended);
 
   // The patches of one image of a block that satisfy a clause, in order; returns how many.
   size_t (*find_patches)(const ClauseList& list, const uint64_t* words, size_t row_step,
@@ -89,10 +88,13 @@ struct Kernels {
   void (*add_votes)(const uint64_t* any, size_t count, const int32_t* weights, size_t stride,
                     size_t m, int64_t* votes);
 
-  // votes[e][i] += weights[i] for every example e of a block whose bit is set in `groups`
-  // words; `stride`, the length of both rows, is a multiple of kVoteAlign.
-  void (*scatter_votes)(const uint64_t* found, size_t groups, const int16_t* weights, size_t stride,
-                        int16_t* votes);
+  // votes[i][e] += weights[j][i] for every example e whose bit is set in found[j], `groups` words
+  // per clause j; only the first `examples` count. No sum may leave 16 bits.
+  void (*sum_votes)(const uint64_t* found, size_t groups, size_t examples, size_t clauses,
+                    const int16_t* weights, size_t m, int16_t* votes);
+
+  // Bit c of word r to bit r of word c, of 64 words.
+  void (*transpose64)(uint64_t* words);
 
   // Updates a memory row; returns whether the feedback changed which literals are included.
   bool (*feedback)(const Feedback& feedback, const uint32_t* spread, const uint64_t* valid,

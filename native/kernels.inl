@@ -60,21 +60,25 @@ static inline Lanes lanes_from(const Window& window, uint32_t column) {
   return Lanes::load(first_lanes + kBlockWords - (rest < kLanes ? rest : kLanes));
 }
 
-// Rows [row, row + kRows) of a window, from one column on.
+// kRows rows of a window, from one column on.
 template <uint32_t kRows>
 static inline uint64_t match_rows(const ClauseList& list, const uint64_t* words, size_t row_step,
-                                  Lanes open) {
+                                  Lanes open, uint32_t& ended) {
   Lanes left[kRows];
   for (uint32_t r = 0; r < kRows; ++r) left[r] = open;
-  take<kRows>(list.offsets, list.length, words, row_step, left);
+  if (const uint32_t here = take<kRows>(list.offsets, list.length, words, row_step, left)) {
+    ended = here;
+    return 0;
+  }
   for (uint32_t r = 1; r < kRows; ++r) left[0] = left[0] | left[r];
   return left[0].joined();
 }
 
 static uint64_t match_window(const ClauseList& list, const uint64_t* words, size_t row_step,
-                             uint64_t examples) {
+                             uint64_t examples, uint32_t& ended) {
   const Window window = list.window;
   uint64_t found = 0;
+  ended = 0;
   for (uint32_t column = window.left; column <= window.right; column += kLanes) {
     const Lanes lanes = lanes_from(window, column);
     for (uint32_t row = window.top; row <= window.bottom;) {
@@ -82,13 +86,13 @@ static uint64_t match_window(const ClauseList& list, const uint64_t* words, size
       const Lanes open = lanes & Lanes::all(examples & ~found);
       const uint32_t rest = window.bottom - row + 1;
       if (rest >= 4) {
-        found |= match_rows<4>(list, at, row_step, open);
+        found |= match_rows<4>(list, at, row_step, open, ended);
         row += 4;
       } else if (rest >= 2) {
-        found |= match_rows<2>(list, at, row_step, open);
+        found |= match_rows<2>(list, at, row_step, open, ended);
         row += 2;
       } else {
-        found |= match_rows<1>(list, at, row_step, open);
+        found |= match_rows<1>(list, at, row_step, open, ended);
         row += 1;
       }
       if (found == examples) return found;
@@ -124,21 +128,67 @@ static void add_votes(const uint64_t* any, size_t count, const int32_t* weights,
   }
 }
 
-typedef int16_t Votes __attribute__((vector_size(2 * kVoteAlign), may_alias));
-
-static void scatter_votes(const uint64_t* found, size_t groups, const int16_t* weights,
-                          size_t stride, int16_t* votes) {
-  const size_t vectors = stride / kVoteAlign;
-  const Votes* add = reinterpret_cast<const Votes*>(weights);
-  const Votes first = add[0];
-  for (size_t w = 0; w < groups; ++w) {
-    for (uint64_t bits = found[w]; bits; bits &= bits - 1) {
-      const size_t e = 64 * w + static_cast<size_t>(__builtin_ctzll(bits));
-      Votes* row = reinterpret_cast<Votes*>(votes + e * stride);
-      row[0] += first;
-      for (size_t v = 1; v < vectors; ++v) row[v] += add[v];
+// Every clause is added to every example under a mask: which examples a clause fires on is as
+// good as random, and walking over them costs a misprediction for every few.
+template <uint32_t kOutputs>
+static void sum_outputs(const uint64_t* found, size_t groups, size_t examples, size_t clauses,
+                        const int16_t* weights, size_t m, int16_t* votes) {
+  constexpr size_t kTogether = 32;  // clauses whose weights fit the nearest cache
+  alignas(64) int16_t spread_out[kTogether * kOutputs * kVoteLanes];
+  for (size_t first = 0; first < clauses; first += kTogether) {
+    const size_t count = clauses - first < kTogether ? clauses - first : kTogether;
+    for (size_t j = 0; j < count; ++j) {
+      for (size_t i = 0; i < kOutputs; ++i) {
+        int16_t* to = spread_out + (j * kOutputs + i) * kVoteLanes;
+        for (size_t lane = 0; lane < kVoteLanes; ++lane) to[lane] = weights[(first + j) * m + i];
+      }
+    }
+    for (size_t e = 0; e < examples; e += kVoteLanes) {
+      VoteSum sums[kOutputs];
+      for (size_t i = 0; i < kOutputs; ++i) sums[i] = VoteSum::load(votes + i * 64 * groups + e);
+      for (size_t j = 0; j < count; ++j) {
+        const VoteMask fires = VoteMask::from(found + (first + j) * groups, e);
+        const int16_t* add = spread_out + j * kOutputs * kVoteLanes;
+        for (size_t i = 0; i < kOutputs; ++i) sums[i] = sums[i].plus(add + i * kVoteLanes, fires);
+      }
+      for (size_t i = 0; i < kOutputs; ++i) sums[i].store(votes + i * 64 * groups + e);
     }
   }
+}
+
+static void sum_votes(const uint64_t* found, size_t groups, size_t examples, size_t clauses,
+                      const int16_t* weights, size_t m, int16_t* votes) {
+  constexpr size_t kMost = 12;  // sums that stay in registers
+  static constexpr decltype(&sum_outputs<1>) some[kMost] = {
+      sum_outputs<1>, sum_outputs<2>,  sum_outputs<3>,  sum_outputs<4>,
+      sum_outputs<5>, sum_outputs<6>,  sum_outputs<7>,  sum_outputs<8>,
+      sum_outputs<9>, sum_outputs<10>, sum_outputs<11>, sum_outputs<12>};
+  const size_t parts = (m + kMost - 1) / kMost;
+  for (size_t part = 0; part < parts; ++part) {
+    const size_t i = m * part / parts, end = m * (part + 1) / parts;
+    some[end - i - 1](found, groups, examples, clauses, weights + i, m, votes + i * 64 * groups);
+  }
+}
+
+template <unsigned kWidth>
+static inline void swap_squares(uint64_t* words) {
+  constexpr uint64_t kMask = ~uint64_t{0} / ((uint64_t{1} << kWidth) + 1);
+  for (unsigned first = 0; first < 64; first += 2 * kWidth) {
+    for (unsigned r = first; r < first + kWidth; ++r) {
+      const uint64_t swap = (words[r] >> kWidth ^ words[r + kWidth]) & kMask;
+      words[r] ^= swap << kWidth;
+      words[r + kWidth] ^= swap;
+    }
+  }
+}
+
+static void transpose64(uint64_t* words) {
+  swap_squares<32>(words);
+  swap_squares<16>(words);
+  swap_squares<8>(words);
+  swap_squares<4>(words);
+  swap_squares<2>(words);
+  swap_squares<1>(words);
 }
 
 // kDeep: entries use all of an int8, which saturates.
@@ -210,6 +260,6 @@ static bool forget_watched(Key key, uint32_t q, uint32_t count, uint32_t* watch)
 }
 
 static constexpr Kernels table = {
-    kIsaName,  select,        match_flat, match_window,   find_patches,
-    add_votes, scatter_votes, feedback,   forget_watched,
+    kIsaName,  select,    match_flat,  match_window, find_patches,
+    add_votes, sum_votes, transpose64, feedback,     forget_watched,
 };

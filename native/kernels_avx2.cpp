@@ -70,6 +70,32 @@ struct Octet {
   bool any() const { return (low | high).any(); }
 };
 
+constexpr size_t kVoteLanes = 16;
+
+struct VoteMask {
+  __m256i lanes;
+  static VoteMask from(const uint64_t* found, size_t first) {
+    short bits;
+    __builtin_memcpy(&bits, reinterpret_cast<const char*>(found) + first / 8, sizeof bits);
+    const __m256i bit = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096,
+                                          8192, 16384, static_cast<short>(32768));
+    const __m256i all = _mm256_set1_epi16(bits);
+    return {_mm256_cmpeq_epi16(_mm256_and_si256(all, bit), bit)};
+  }
+};
+
+struct VoteSum {
+  __m256i lanes;
+  static VoteSum load(const int16_t* from) {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))};
+  }
+  void store(int16_t* to) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), lanes); }
+  VoteSum plus(const int16_t* weights, VoteMask mask) const {
+    const __m256i add = _mm256_load_si256(reinterpret_cast<const __m256i*>(weights));
+    return {_mm256_add_epi16(lanes, _mm256_and_si256(add, mask.lanes))};
+  }
+};
+
 inline __m256i expand(uint32_t bits) {  // bit l becomes byte l, 0x00 or 0xFF
   const __m256i which = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2,
                                          2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);

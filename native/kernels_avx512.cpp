@@ -51,6 +51,26 @@ struct Octet {
 constexpr uint32_t kLanes = 8;
 using Lanes = Octet;
 
+constexpr size_t kVoteLanes = 32;
+
+struct VoteMask {
+  __mmask32 lanes;
+  static VoteMask from(const uint64_t* found, size_t first) {
+    __mmask32 bits;
+    __builtin_memcpy(&bits, reinterpret_cast<const char*>(found) + first / 8, sizeof bits);
+    return {bits};
+  }
+};
+
+struct VoteSum {
+  __m512i lanes;
+  static VoteSum load(const int16_t* from) { return {_mm512_loadu_si512(from)}; }
+  void store(int16_t* to) const { _mm512_storeu_si512(to, lanes); }
+  VoteSum plus(const int16_t* weights, VoteMask mask) const {
+    return {_mm512_mask_add_epi16(lanes, mask.lanes, lanes, _mm512_load_si512(weights))};
+  }
+};
+
 struct Mask {
   __mmask64 bits;
 

@@ -58,6 +58,37 @@ struct Octet {
 constexpr uint32_t kLanes = kBlockWords;
 using Lanes = Octet;
 
+constexpr size_t kVoteLanes = 8;
+
+struct VoteMask {
+  int16_t lanes[kVoteLanes];  // 0 or -1
+  static VoteMask from(const uint64_t* found, size_t first) {
+    const uint64_t bits = found[first / 64] >> (first % 64);
+    VoteMask m;
+    for (size_t e = 0; e < kVoteLanes; ++e) m.lanes[e] = static_cast<int16_t>(-(bits >> e & 1));
+    return m;
+  }
+};
+
+struct VoteSum {
+  int16_t lanes[kVoteLanes];
+  static VoteSum load(const int16_t* from) {
+    VoteSum sum;
+    for (size_t e = 0; e < kVoteLanes; ++e) sum.lanes[e] = from[e];
+    return sum;
+  }
+  void store(int16_t* to) const {
+    for (size_t e = 0; e < kVoteLanes; ++e) to[e] = lanes[e];
+  }
+  VoteSum plus(const int16_t* weights, const VoteMask& mask) const {
+    VoteSum sum;
+    for (size_t e = 0; e < kVoteLanes; ++e) {
+      sum.lanes[e] = static_cast<int16_t>(lanes[e] + (weights[e] & mask.lanes[e]));
+    }
+    return sum;
+  }
+};
+
 struct Mask {
   int8_t flags[64];  // 0 or 1
 

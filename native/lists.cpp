@@ -113,23 +113,19 @@ bool ClauseLists::empty(size_t clause) const {
   return lists_[clause].length == 0 && lists_[clause].window == layout_->whole();
 }
 
-void ClauseLists::match(const Kernels& kernels, size_t clause, const Block& block,
-                        const uint64_t* examples, uint64_t* found) const {
-  if (layout_->flat()) {
-    kernels.match_flat(lists_[clause], block.words(), examples, found);
-  } else {
-    *found = kernels.match_window(lists_[clause], block.words(), layout_->row_step(), *examples);
-  }
+uint32_t ClauseLists::match(const Kernels& kernels, size_t clause, const Block& block,
+                            const uint64_t* examples, uint64_t* found) const {
+  const ClauseList& list = lists_[clause];
+  if (layout_->flat()) return kernels.match_flat(list, block.words(), examples, found);
+  uint32_t ended;
+  *found = kernels.match_window(list, block.words(), layout_->row_step(), *examples, ended);
+  return ended;
 }
 
 void ClauseLists::match_and_order(const Kernels& kernels, size_t clause, const Block& block,
                                   const uint64_t* examples, uint64_t* found) {
-  if (layout_->flat()) {
-    const uint32_t ended = kernels.match_flat(lists_[clause], block.words(), examples, found);
-    if (ended > kChunk) promote(lists_[clause], ended);
-  } else {
-    match(kernels, clause, block, examples, found);
-  }
+  const uint32_t ended = match(kernels, clause, block, examples, found);
+  if (ended > kChunk) promote(lists_[clause], ended);
 }
 
 }  // namespace cotm

@@ -1,12 +1,15 @@
 // The included literals of every clause, laid out for matching with a block of examples.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "block.hpp"
 
 namespace cotm {
+
+inline constexpr size_t kPrefetchAhead = 8;  // clauses between fetching a list and matching it
 
 struct ListChange {
   bool added, removed;  // some literals
@@ -27,11 +30,21 @@ class ClauseLists {
   const ClauseList& operator[](size_t clause) const { return lists_[clause]; }
   bool empty(size_t clause) const;  // includes no literal
 
-  // Which examples of a block the clause matches: layout.groups() words.
-  void match(const Kernels& kernels, size_t clause, const Block& block, const uint64_t* examples,
-             uint64_t* found) const;
+  // Which examples of a block the clause matches: layout.groups() words. Returns after how many
+  // literals none was left, somewhere, or 0.
+  uint32_t match(const Kernels& kernels, size_t clause, const Block& block,
+                 const uint64_t* examples, uint64_t* found) const;
 
-  // The same, and literals that ended the clause move forward.
+  // Brings a list near that will be matched soon; any number will do.
+  void prefetch(size_t clause) const {
+    if (clause >= lists_.size()) return;
+    const ClauseList& list = lists_[clause];
+    for (uint32_t i = 0; i < std::min<uint32_t>(list.length, 64); i += 16) {
+      __builtin_prefetch(list.offsets + i);
+    }
+  }
+
+  // As match, and literals that ended the clause move forward.
   void match_and_order(const Kernels& kernels, size_t clause, const Block& block,
                        const uint64_t* examples, uint64_t* found);
 

@@ -41,8 +41,8 @@ struct TrainTask {
 };
 
 // What prediction needs of a machine, read only: the distinct clauses that can fire on
-// something, first those that vote. Votes are summed in 16 bits wherever they fit: `ends` are
-// the places between voters at which a sum might leave them.
+// something, first those that vote. Votes are summed in 16 bits where they fit: `ends` are the
+// places between voters at which a sum might leave them.
 struct CompiledModel {
   CompiledModel(const ClauseLists& all, const BlockLayout& layout, const int32_t* weights,
                 size_t m);
@@ -50,10 +50,9 @@ struct CompiledModel {
   ClauseLists lists;
   std::vector<std::vector<uint32_t>> members;  // of every list, the machine's clauses
   size_t voters = 0;
-  size_t m, stride;        // outputs, and from one clause's narrow weights to the next
   Buffer<int64_t> wide;    // [voter][m]
-  Buffer<int16_t> narrow;  // [voter][stride], of use if is_narrow
-  bool is_narrow = true;
+  Buffer<int16_t> narrow;  // the same, of use if is_narrow
+  bool is_narrow;
   std::vector<size_t> ends;
 };
 

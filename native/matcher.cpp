@@ -10,7 +10,7 @@ Matcher::Matcher(Machine& machine, ClauseRange range)
       layout_(machine.layout()),
       range_(range),
       literals_(machine.config().grid),
-      block_(layout_),
+      block_(layout_, machine.kernels()),
       ahead_(range.count * layout_.groups()),
       fires_(layout_.examples() * range.words()),
       patches_(machine.config().grid.patches()) {}
@@ -26,20 +26,16 @@ void Matcher::match_block(const TrainTask& task, size_t turn) {
   const size_t groups = layout_.groups();
   block_.read(task.examples, task.order + turn, std::min(layout_.examples(), task.count - turn));
   for (size_t j = 0; j < range_.count; ++j) {
+    machine_.lists().prefetch(range_.first + j + kPrefetchAhead);
     machine_.lists().match_and_order(machine_.kernels(), range_.first + j, block_, block_.valid(),
                                      ahead_.data() + j * groups);
   }
-  uint64_t square[64];
-  for (size_t w = 0; w < range_.words(); ++w) {
-    const size_t clauses = std::min<size_t>(64, range_.count - 64 * w);
-    for (size_t group = 0; group < groups; ++group) {
-      for (size_t j = 0; j < 64; ++j) {
-        square[j] = j < clauses ? ahead_[(64 * w + j) * groups + group] : 0;
-      }
-      transpose64(square);
-      for (size_t e = 0; e < 64; ++e) fires_[(64 * group + e) * range_.words() + w] = square[e];
-    }
-  }
+  by_example(machine_.kernels(), ahead_.data(), range_.count, groups, layout_.examples(),
+             [&](size_t w, size_t group, const uint64_t* words) {
+               for (size_t e = 0; e < 64; ++e) {
+                 fires_[(64 * group + e) * range_.words() + w] = words[e];
+               }
+             });
 }
 
 const uint64_t* Matcher::truth(uint32_t local, uint64_t step_key) {

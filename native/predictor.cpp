@@ -17,15 +17,15 @@ namespace {
 // Block after block of the examples: `make_handler` makes, once per thread, a function of
 // (block, first example, number of examples).
 template <class MakeHandler>
-void for_blocks(const BlockLayout& layout, const Examples& examples, unsigned threads,
-                MakeHandler make_handler) {
+void for_blocks(const BlockLayout& layout, const Kernels& kernels, const Examples& examples,
+                unsigned threads, MakeHandler make_handler) {
   const size_t size = layout.examples();
   const size_t blocks = (examples.size() + size - 1) / size;
   std::atomic<size_t> next{0};
   run_threads(static_cast<unsigned>(std::min<size_t>(std::max(1u, threads), blocks)),
               [&](unsigned) {
                 auto handle = make_handler();
-                Block block(layout);
+                Block block(layout, kernels);
                 std::vector<int64_t> order(size);
                 for (size_t first; (first = next.fetch_add(size)) < examples.size();) {
                   const size_t count = std::min(size, examples.size() - first);
@@ -55,13 +55,14 @@ Meaning meaning(const ClauseList& list) {
   return {{w.top, w.bottom, w.left, w.right}, std::move(offsets)};
 }
 
+constexpr size_t kNarrowOutputs = 32;  // with more, adding only where a clause fires is cheaper
 constexpr int64_t kNarrowest = std::numeric_limits<int16_t>::max();
 
 }  // namespace
 
 CompiledModel::CompiledModel(const ClauseLists& all, const BlockLayout& layout,
                              const int32_t* weights, size_t m)
-    : lists(0, layout), m(m), stride((m + kVoteAlign - 1) / kVoteAlign * kVoteAlign) {
+    : lists(0, layout), is_narrow(m <= kNarrowOutputs) {
   std::map<Meaning, std::vector<uint32_t>> distinct;
   for (uint32_t j = 0; j < all.size(); ++j) {
     const Window& window = all[j].window;
@@ -82,31 +83,31 @@ CompiledModel::CompiledModel(const ClauseLists& all, const BlockLayout& layout,
   std::sort(silent.begin(), silent.end());
   voters = voting.size();
   lists = ClauseLists(voting.size() + silent.size(), layout);
-  wide = Buffer<int64_t>(voters * m);
-  narrow = Buffer<int16_t>(voters * stride);
-  std::vector<int64_t> bound(m);
-  size_t runs = 1;
   for (size_t c = 0; c < lists.size(); ++c) {
-    auto& [clauses, sum] = c < voters ? voting[c] : silent[c - voters];
+    auto& clauses = (c < voters ? voting[c] : silent[c - voters]).first;
     lists.assign(c, all[clauses.front()]);
     members.push_back(std::move(clauses));
-    if (c >= voters) continue;
-    std::copy(sum.begin(), sum.end(), wide.data() + c * m);
+  }
+  wide = Buffer<int64_t>(voters * m);
+  narrow = Buffer<int16_t>(voters * m);
+  std::vector<int64_t> bound(m);  // of the sums since the last end
+  for (size_t c = 0; c < voters; ++c) {
+    const std::vector<int64_t>& weight = voting[c].second;
     bool fits = true;
-    for (size_t i = 0; i < m; ++i) fits &= bound[i] + std::abs(sum[i]) <= kNarrowest;
+    for (size_t i = 0; i < m; ++i) {
+      wide[c * m + i] = weight[i];
+      narrow[c * m + i] = static_cast<int16_t>(weight[i]);
+      is_narrow &= std::abs(weight[i]) <= kNarrowest;
+      fits &= bound[i] + std::abs(weight[i]) <= kNarrowest;
+    }
     if (!fits) {
       ends.push_back(c);
       std::fill(bound.begin(), bound.end(), 0);
     }
-    for (size_t i = 0; i < m; ++i) {
-      bound[i] += std::abs(sum[i]);
-      is_narrow &= std::abs(sum[i]) <= kNarrowest;
-      narrow[c * stride + i] = static_cast<int16_t>(sum[i]);
-    }
-    runs += !fits;
+    for (size_t i = 0; i < m; ++i) bound[i] += std::abs(weight[i]);
   }
   ends.push_back(voters);
-  is_narrow &= runs <= 1 + voters / 32;  // else emptying the sums would cost more than it saves
+  is_narrow &= ends.size() <= 1 + voters / 32;  // else emptying the sums costs more than it saves
 }
 
 const CompiledModel& Machine::compiled() const {
@@ -122,30 +123,32 @@ void Machine::votes(const Examples& examples, unsigned threads, int64_t* out) co
   const CompiledModel& model = compiled();
   const size_t m = config_.m, groups = layout_.groups();
   std::fill_n(out, examples.size() * m, 0);
-  for_blocks(layout_, examples, threads, [&] {
-    return [&, sums = Buffer<int16_t>(layout_.examples() * model.stride)](
+  const size_t size = layout_.examples();
+  for_blocks(layout_, kernels_, examples, threads, [&] {
+    return [&, found = Buffer<uint64_t>(model.voters * groups), sums = Buffer<int16_t>(m * size)](
                const Block& block, size_t first, size_t count) mutable {
-      uint64_t found[kBlockWords];
+      for (size_t c = 0; c < model.voters; ++c) {
+        model.lists.prefetch(c + kPrefetchAhead);
+        model.lists.match(kernels_, c, block, block.valid(), found.data() + c * groups);
+      }
       int64_t* votes = out + first * m;
+      if (!model.is_narrow) {
+        for (size_t c = 0; c < model.voters; ++c) {
+          for_bits(found.data() + c * groups, groups, [&](size_t e) {
+            for (size_t i = 0; i < m; ++i) votes[e * m + i] += model.wide[c * m + i];
+          });
+        }
+        return;
+      }
       size_t c = 0;
       for (const size_t end : model.ends) {
-        for (; c < end; ++c) {
-          model.lists.match(kernels_, c, block, block.valid(), found);
-          if (model.is_narrow) {
-            kernels_.scatter_votes(found, groups, model.narrow.data() + c * model.stride,
-                                   model.stride, sums.data());
-          } else {
-            for_bits(found, groups, [&](size_t e) {
-              for (size_t i = 0; i < m; ++i) votes[e * m + i] += model.wide[c * m + i];
-            });
-          }
-        }
-        if (!model.is_narrow) continue;
+        std::fill_n(sums.data(), m * size, int16_t{0});
+        kernels_.sum_votes(found.data() + c * groups, groups, count, end - c,
+                           model.narrow.data() + c * m, m, sums.data());
         for (size_t e = 0; e < count; ++e) {
-          int16_t* row = sums.data() + e * model.stride;
-          for (size_t i = 0; i < m; ++i) votes[e * m + i] += row[i];
-          std::fill_n(row, model.stride, int16_t{0});
+          for (size_t i = 0; i < m; ++i) votes[e * m + i] += sums[i * size + e];
         }
+        c = end;
       }
     };
   });
@@ -155,7 +158,7 @@ void Machine::clause_outputs(const Examples& examples, unsigned threads, bool* o
   const std::shared_lock<std::shared_mutex> lock(state_mutex_);
   const CompiledModel& model = compiled();
   std::fill_n(out, examples.size() * config_.n, false);
-  for_blocks(layout_, examples, threads, [&] {
+  for_blocks(layout_, kernels_, examples, threads, [&] {
     return [&](const Block& block, size_t first, size_t) {
       uint64_t found[kBlockWords];
       for (size_t c = 0; c < model.lists.size(); ++c) {

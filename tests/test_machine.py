@@ -4,15 +4,17 @@ import pickle
 import signal
 import threading
 
+import joblib
 import numpy as np
 import pytest
 import scipy.sparse
 
 import cotm
-from cotm import Machine
+from cotm import Machine, parameters
 from cotm.datasets import make_noisy_xor_2d
 from cotm.literals import PatchGrid
 from cotm.machine import _FIRST_SLICE, start_weights
+from cotm.parameters import resolve_n_jobs
 from cotm.spec import Spec
 
 XOR_X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
@@ -348,3 +350,27 @@ def test_convolution_shapes_and_errors():
 def test_public_names():
     assert set(cotm.__all__) >= {"CoTMClassifier", "TMClassifier", "Machine", "load", "Checkpoint"}
     assert all(hasattr(cotm, name) for name in cotm.__all__)
+
+
+def test_number_of_threads(monkeypatch):
+    monkeypatch.setattr(parameters, "available_processors", lambda: 8)
+    for n_jobs in (None, -1):
+        assert resolve_n_jobs(n_jobs, useful=0.3) == 1
+        assert resolve_n_jobs(n_jobs, useful=3.9) == 3
+        assert resolve_n_jobs(n_jobs, useful=100) == 8
+    assert resolve_n_jobs(-2, useful=100) == 7
+    assert resolve_n_jobs(-20, useful=100) == 1
+    assert resolve_n_jobs(5, useful=1) == 5
+    assert resolve_n_jobs(1000) == 32
+
+
+def threads_here():
+    return resolve_n_jobs(None, useful=100)
+
+
+def test_one_thread_inside_a_joblib_worker():
+    for backend in ("loky", "threading"):
+        found = joblib.Parallel(n_jobs=2, backend=backend)(
+            joblib.delayed(threads_here)() for _ in range(2)
+        )
+        assert found == [1, 1], backend

@@ -58,7 +58,8 @@ class CoTMClassifier(TsetlinClassifier):
     backend : {"auto", "native", "reference"}
         Where it runs. Results are the same to the bit.
     n_jobs : int, optional
-        Threads: None is 1, -1 all. The result does not depend on it.
+        Threads. None and -1 take as many as help (None one inside a joblib worker), k > 0 takes
+        k. The result does not depend on it.
     verbose : int
         1: progress bar on a terminal, lines elsewhere; 2: lines.
     random_state : int, optional

@@ -249,7 +249,7 @@ class Machine:
                 spec,
                 self._state.memory,
                 self._state.weights,
-                resolve_n_jobs(self.n_jobs),
+                self.n_jobs,
             )
         return self._backend
 
@@ -389,12 +389,13 @@ class Machine:
         return (self.votes(X) >= 0).astype(np.uint8)
 
     def _in_blocks(self, X: Any, call: str, n_jobs: int | None) -> NDArray[Any]:
-        threads = resolve_n_jobs(self.n_jobs if n_jobs is None else n_jobs)
+        n_jobs = self.n_jobs if n_jobs is None else n_jobs
+        resolve_n_jobs(n_jobs)
         backend = self._live_backend()
         examples = as_examples(X, self.spec.grid)
         blocks = [
             getattr(backend, call)(
-                backend.prepare(examples[first : first + _PREDICTION_ROWS]), threads
+                backend.prepare(examples[first : first + _PREDICTION_ROWS]), n_jobs
             )
             for first in range(0, max(1, len(examples)), _PREDICTION_ROWS)
         ]

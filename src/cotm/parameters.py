@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import multiprocessing
 import numbers
 import os
 from typing import Any
 
+import joblib
 import numpy as np
 
 #: Thresholds are computed as (2 T) * 2**32 in 64 bits.
@@ -66,18 +68,29 @@ def check_pair(name: str, value: Any, *, lengths: tuple[int, ...], scalar: bool)
     return tuple(check_integer(name, part, 1, MAX_SIZE) for part in value)
 
 
-def resolve_n_jobs(n_jobs: int | None) -> int:
-    """Threads for ``n_jobs``: None is 1, -1 all processors, -2 all but one."""
+def resolve_n_jobs(n_jobs: int | None, useful: float = 1) -> int:
+    """Threads for ``n_jobs`` and work that keeps ``useful`` of them busy.
+
+    None and -1 take as many as are useful and there, -2 leaves one processor out, and so on;
+    None takes one inside a joblib worker, where others are at work already. A positive number
+    is taken as it is. The result does not depend on it.
+    """
     if n_jobs is None:
-        return 1
+        n_jobs = 1 if _inside_worker() else -1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise ValueError(
-            f"n_jobs={n_jobs!r} must be None, a positive number of threads, or -1 for all"
+            f"n_jobs={n_jobs!r} must be None or -1 (as many threads as help), or a positive number"
         )
     processors = available_processors()
-    # More threads than this only wait for each other; the result is the same.
-    most = max(16, 4 * processors)
-    return min(int(n_jobs), most) if n_jobs > 0 else max(1, processors + 1 + int(n_jobs))
+    if n_jobs > 0:
+        # More threads than this only wait for each other.
+        return min(int(n_jobs), max(16, 4 * processors))
+    return max(1, min(processors + 1 + int(n_jobs), int(useful)))
+
+
+def _inside_worker() -> bool:
+    backend, _ = joblib.parallel.get_active_backend()
+    return bool(backend.nesting_level) or multiprocessing.parent_process() is not None
 
 
 def available_processors() -> int:

@@ -70,7 +70,11 @@ def _warn_about_fallback(error: ImportError) -> None:
 
 
 def make_backend(
-    name: str, spec: Spec, memory: NDArray[np.int8], weights: NDArray[np.int32], n_jobs: int
+    name: str,
+    spec: Spec,
+    memory: NDArray[np.int8],
+    weights: NDArray[np.int32],
+    n_jobs: int | None,
 ) -> Backend:
     """Start a backend from a state."""
     resolved = resolve_backend(name)

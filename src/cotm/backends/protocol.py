@@ -42,11 +42,11 @@ class Backend(Protocol):
         """Learn from the rows in the given order."""
         ...
 
-    def votes(self, data: Any, n_jobs: int = 1) -> NDArray[np.int64]:
+    def votes(self, data: Any, n_jobs: int | None = 1) -> NDArray[np.int64]:
         """Unclipped vote sums, (rows, m); empty clauses are silent."""
         ...
 
-    def clause_outputs(self, data: Any, n_jobs: int = 1) -> NDArray[np.bool_]:
+    def clause_outputs(self, data: Any, n_jobs: int | None = 1) -> NDArray[np.bool_]:
         """Which clauses fire, (rows, n); empty clauses are silent."""
         ...
 

@@ -144,7 +144,11 @@ class ReferenceBackend:
     name = "reference"
 
     def __init__(
-        self, spec: Spec, memory: NDArray[np.int8], weights: NDArray[np.int32], n_jobs: int = 1
+        self,
+        spec: Spec,
+        memory: NDArray[np.int8],
+        weights: NDArray[np.int32],
+        n_jobs: int | None = 1,
     ) -> None:
         self.spec = spec
         self._memory = memory.copy()
@@ -190,13 +194,13 @@ class ReferenceBackend:
         self._weights = update_weights(spec, weights, outputs, selected_1 | selected_2, target)
         return votes
 
-    def votes(self, data: Examples, n_jobs: int = 1) -> Int:
+    def votes(self, data: Examples, n_jobs: int | None = 1) -> Int:
         votes = np.empty((len(data), self.spec.m), dtype=np.int64)
         for index in range(len(data)):
             votes[index] = vote_sums(self._weights, self._outputs(data, index))
         return votes
 
-    def clause_outputs(self, data: Examples, n_jobs: int = 1) -> Bool:
+    def clause_outputs(self, data: Examples, n_jobs: int | None = 1) -> Bool:
         outputs = np.empty((len(data), self.spec.n), dtype=bool)
         for index in range(len(data)):
             outputs[index] = self._outputs(data, index)

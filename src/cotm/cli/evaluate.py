@@ -21,7 +21,7 @@ def evaluate(
     x: XName = "X",
     y: YName = "y",
     separator: Separator = None,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
 ) -> None:
     """Compare a model's predictions with the labels of a file.
 

@@ -119,6 +119,6 @@ Separator = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 is all.", show_default="1"),
+    typer.Option("--jobs", "-j", metavar="N", help="Threads.", show_default="as many as help"),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]

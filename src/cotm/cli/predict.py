@@ -40,7 +40,7 @@ def predict(
     drop: Drop = None,
     x: XName = "X",
     separator: Separator = None,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
 ) -> None:
     """Predict the label of each row.
 
