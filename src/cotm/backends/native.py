@@ -26,6 +26,7 @@ def useful_training_threads(spec: Spec) -> float:
 
 
 def useful_prediction_threads(spec: Spec, rows: int) -> float:
+    """The same for the rows of one prediction."""
     return spec.n * rows * (0.2 if spec.grid.is_flat else 3.0) / _START_WORTH
 
 
