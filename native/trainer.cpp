@@ -318,7 +318,8 @@ void Trainer::limit_literals(uint32_t clause, int8_t* row, uint64_t key) {
   if (included <= config_.max_literals) return;
 
   const Key limit_key = make_key(key, Purpose::limit, 0, clause);
-  std::vector<std::pair<uint32_t, uint32_t>> fresh;  // hash, literal
+  std::vector<std::pair<uint32_t, uint32_t>>& fresh = fresh_;
+  fresh.clear();
   for (size_t w = 0; w < machine_.words_; ++w) {
     for (uint64_t bits = include_[w] & flipped_[w]; bits; bits &= bits - 1) {
       const uint32_t l =
@@ -327,8 +328,8 @@ void Trainer::limit_literals(uint32_t clause, int8_t* row, uint64_t key) {
       fresh.emplace_back(hash32(limit_key, position), l);
     }
   }
-  std::sort(fresh.begin(), fresh.end());
   const size_t surplus = std::min(included - config_.max_literals, fresh.size());
+  std::nth_element(fresh.begin(), fresh.end() - static_cast<ptrdiff_t>(surplus), fresh.end());
   for (size_t i = fresh.size() - surplus; i < fresh.size(); ++i) {
     const uint32_t l = fresh[i].second;
     row[l] = -1;

@@ -61,8 +61,9 @@ class Trainer {
   std::vector<uint32_t> chooser_;  // per own clause: the first active output that chose it
   std::vector<uint32_t> chosen_;   // own clauses that get feedback
   std::vector<Key> keys_;
-  std::vector<uint64_t> include_, flipped_, low_;  // see RowBits
-  Debts debts_;                                    // of own clauses; none where rows are short
+  std::vector<uint64_t> include_, flipped_, low_;     // see RowBits
+  std::vector<std::pair<uint32_t, uint32_t>> fresh_;  // of a full clause: hash, literal
+  Debts debts_;                                       // of own clauses; none where rows are short
 };
 
 }  // namespace cotm
