@@ -191,41 +191,48 @@ static void transpose64(uint64_t* words) {
   swap_squares<1>(words);
 }
 
-// kDeep: entries use all of an int8, which saturates.
+// What a row owes. By itself, so that all of its numbers stay in registers. kDeep: entries use
+// all of an int8, which saturates.
 template <bool kDeep>
-static inline Row pay(const Feedback& f, const uint32_t* spread, Row row) {
-  if (!f.owed) return row;
-  row = row.minus_saturated(Row::forgets(spread, f.owed_keys, f.owed, f.q));
-  return kDeep ? row : row.clipped(f.depth);
+static __attribute__((noinline)) void pay(const Feedback& f, const uint32_t* spread, size_t words,
+                                          int8_t* row) {
+  for (size_t w = 0; w < words; ++w, spread += 32, row += 64) {
+    const Row forgets = Row::forgets(spread, f.owed_keys, f.owed, f.q);
+    const Row after = Row::load(row).minus_saturated(forgets);
+    (kDeep ? after : after.clipped(f.depth)).store(row);
+  }
 }
 
 template <bool kDeep>
-static bool feedback_as(const Feedback& f, const uint32_t* spread, const uint64_t* valid,
-                        size_t words, int8_t* row, const RowBits& bits) {
+static bool feedback_as(const Feedback f, const uint32_t* spread, const uint64_t* valid,
+                        size_t words, int8_t* row, const RowBits bits) {
   uint64_t changed = 0;
+  if (f.owed) pay<kDeep>(f, spread, words, row);
   for (size_t w = 0; w < words; ++w, spread += 32, row += 64) {
-    const Row before = pay<kDeep>(f, spread, Row::load(row));
+    const Row before = Row::load(row);
     Row delta = Row::zero();
-    if (f.truth) {
-      const Mask truth = Mask::from_bits(f.truth[w]);
+    if (!f.truth) {
       for (uint32_t k = 0; k < f.type1; ++k) {
-        const Mask forget = Mask::forget(spread, f.keys[k], f.q);
-        delta = delta.minus(forget.without(truth));
-        delta = delta.plus(f.boost ? truth : truth.without(forget));
+        delta = delta.minus(Mask::forget(spread, f.keys[k], f.q));
+      }
+    } else {
+      if (f.type1) {
+        const Mask truth = Mask::from_bits(f.truth[w]);
+        for (uint32_t k = 0; k < f.type1; ++k) {
+          const Mask forget = Mask::forget(spread, f.keys[k], f.q);
+          delta = delta.minus(forget.without(truth));
+          delta = delta.plus(f.boost ? truth : truth.without(forget));
+        }
       }
       if (f.type2) {
         delta = delta.plus(Mask::from_bits(~f.truth[w] & valid[w]), static_cast<int8_t>(f.type2));
-      }
-    } else {
-      for (uint32_t k = 0; k < f.type1; ++k) {
-        delta = delta.minus(Mask::forget(spread, f.keys[k], f.q));
       }
     }
     Row after = before.plus_saturated(delta);
     if constexpr (!kDeep) after = after.clipped(f.depth);
     after.store(row);
     bits.include[w] = after.include_bits();
-    bits.flipped[w] = before.include_bits() ^ bits.include[w];
+    bits.flipped[w] = after.flipped_bits(before);
     bits.low[w] = after.low_bits();
     changed |= bits.flipped[w];
   }

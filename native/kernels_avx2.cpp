@@ -147,6 +147,10 @@ struct Row {
     const uint64_t negative_high = static_cast<uint32_t>(_mm256_movemask_epi8(high));
     return ~(negative_low | negative_high << 32);
   }
+  uint64_t flipped_bits(const Row& before) const {
+    return ~Row{_mm256_xor_si256(low, before.low), _mm256_xor_si256(high, before.high)}
+                .include_bits();
+  }
   uint64_t low_bits() const {
     const __m256i limit = _mm256_set1_epi8(kLow);
     const uint64_t low_half =

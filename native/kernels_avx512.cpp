@@ -95,6 +95,9 @@ struct Row {
   static Row load(const int8_t* from) { return {_mm512_loadu_si512(from)}; }
   void store(int8_t* to) const { _mm512_storeu_si512(to, entries); }
   uint64_t include_bits() const { return ~static_cast<uint64_t>(_mm512_movepi8_mask(entries)); }
+  uint64_t flipped_bits(const Row& before) const {
+    return _mm512_movepi8_mask(_mm512_xor_si512(entries, before.entries));
+  }
   uint64_t low_bits() const {
     return _mm512_cmplt_epu8_mask(entries, _mm512_set1_epi8(kLow));  // negative ones are large
   }

@@ -130,6 +130,7 @@ struct Row {
     for (int l = 0; l < 64; ++l) bits |= static_cast<uint64_t>(entries[l] >= 0) << l;
     return bits;
   }
+  uint64_t flipped_bits(const Row& before) const { return include_bits() ^ before.include_bits(); }
   uint64_t low_bits() const {
     uint64_t bits = 0;
     for (int l = 0; l < 64; ++l) {

@@ -186,6 +186,10 @@ void Trainer::give_feedback(const uint8_t* target, uint64_t key) {
     const uint64_t bit = uint64_t{1} << (local % 64);
     const bool fires = fires_[w] & bit;
     const bool again = chosen_again_[w] & bit;  // by a second output; most are by one only
+    if (!fires && !again && can_put_off(local, 1)) {
+      put_off(local, make_key(key, Purpose::draw, active_[chooser_[local]], range_.first + local));
+      continue;
+    }
     Feedback feedback = no_feedback();
     for (size_t a = chooser_[local]; a < (again ? active_.size() : chooser_[local] + 1); ++a) {
       const bool type1 = type1_[a * clause_words_ + w] & bit;
@@ -251,13 +255,14 @@ Feedback Trainer::no_feedback() const {
           config_.boost_true_positive};
 }
 
-void Trainer::update_row(Feedback feedback, uint32_t local, uint64_t key) {
+void Trainer::update_row(Feedback& feedback, uint32_t local, uint64_t key) {
+  if (!feedback.truth && can_put_off(local, feedback.type1)) {
+    for (uint32_t k = 0; k < feedback.type1; ++k) put_off(local, feedback.keys[k]);
+    return;
+  }
   if (!debts_.empty()) {
-    Debt& debt = debts_[local];
-    if (!feedback.truth && debt.owed + feedback.type1 <= debt.limit)
-      return put_off(feedback, local);
-    feedback.owed_keys = debt.keys;
-    feedback.owed = debt.owed;
+    feedback.owed_keys = debts_[local].keys;
+    feedback.owed = debts_[local].owed;
   }
   const uint32_t clause = range_.first + local;
   int8_t* row = row_of(local);
@@ -281,24 +286,26 @@ void Trainer::update_row(Feedback feedback, uint32_t local, uint64_t key) {
   }
 }
 
-void Trainer::put_off(const Feedback& feedback, uint32_t local) {
+bool Trainer::can_put_off(uint32_t local, uint32_t more) const {
+  return !debts_.empty() && debts_[local].owed + more <= debts_[local].limit;
+}
+
+void Trainer::put_off(uint32_t local, Key key) {
   Debt& debt = debts_[local];
-  for (uint32_t k = 0; k < feedback.type1; ++k) {
-    debt.keys[debt.owed++] = feedback.keys[k];
-    if (!kernels_.forget_watched(feedback.keys[k], config_.q, debt.watched, debt.watch)) continue;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < debt.watched; ++i) {
-      const uint32_t word = debt.watch[i];
-      if (Watched::fallen(word)) {
-        machine_.lists_.remove(range_.first + local, Watched::literal(word));
-      } else {
-        debt.watch[kept++] = word;
-      }
+  debt.keys[debt.owed++] = key;
+  if (!kernels_.forget_watched(key, config_.q, debt.watched, debt.watch)) return;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < debt.watched; ++i) {
+    const uint32_t word = debt.watch[i];
+    if (Watched::fallen(word)) {
+      machine_.lists_.remove(range_.first + local, Watched::literal(word));
+    } else {
+      debt.watch[kept++] = word;
     }
-    debt.watched = kept;
-    Debts::fill_up(debt);
-    matcher_.list_changed(local, {.added = false, .removed = true});
   }
+  debt.watched = kept;
+  Debts::fill_up(debt);
+  matcher_.list_changed(local, {.added = false, .removed = true});
 }
 
 void Trainer::pay(uint32_t local) {

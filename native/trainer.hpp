@@ -40,8 +40,9 @@ class Trainer {
   RowBits bits();
   void move_weight(uint32_t local, uint32_t output, bool up);
   Feedback no_feedback() const;
-  void update_row(Feedback feedback, uint32_t local, uint64_t key);
-  void put_off(const Feedback& feedback, uint32_t local);
+  void update_row(Feedback& feedback, uint32_t local, uint64_t key);
+  bool can_put_off(uint32_t local, uint32_t more) const;
+  void put_off(uint32_t local, Key key);
   void pay(uint32_t local);
   void limit_literals(uint32_t clause, int8_t* row, uint64_t key);
 

@@ -213,6 +213,8 @@ def _holds_gray(X: Any) -> bool:
 
 
 def _holds_bits(values: Any) -> bool:
-    if values.dtype.kind not in "biuf":
-        return False
-    return values.dtype == np.bool_ or bool(((values == 0) | (values == 1)).all())
+    if values.dtype.kind in "iu":  # without arrays of the size of X on the way
+        return bool(values.size == 0 or (values.min() >= 0 and values.max() <= 1))
+    if values.dtype.kind == "f":
+        return bool(((values == 0) | (values == 1)).all())
+    return bool(values.dtype == np.bool_)

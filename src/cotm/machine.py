@@ -452,9 +452,12 @@ def check_weights(weight: NDArray[np.float64], n_examples: int, *, given: bool) 
 
 
 def training_bytes(spec: Spec) -> int:
-    """Memory a machine takes in training: state, a copy of it, and include lists."""
+    """Memory a machine takes in training: state, copies of it, and include lists.
+
+    The lists are longest at the start, when a clause includes about half of the literals.
+    """
     entries = spec.n * spec.grid.n_literals
-    return 3 * entries + 3 * 4 * spec.n * spec.m + 256 * spec.n
+    return 6 * entries + 3 * 4 * spec.n * spec.m + 256 * spec.n
 
 
 def check_fits_memory(spec: Spec) -> None:
