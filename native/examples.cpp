@@ -63,7 +63,12 @@ class BitWriter {
   }
   // A thermometer of `bits` bits at `level`: the first `level` are set.
   void thermometer(size_t level, size_t bits) {
-    for (size_t i = 0; i < bits; ++i) append(i < level, 1);
+    while (bits) {
+      const size_t here = std::min<size_t>(64, bits), set = std::min(level, here);
+      append(set == 64 ? ~uint64_t{0} : (uint64_t{1} << set) - 1, static_cast<unsigned>(here));
+      level -= set;
+      bits -= here;
+    }
   }
   void flush() {
     if (used_) *to_ = pending_;

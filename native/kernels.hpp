@@ -15,7 +15,7 @@ namespace cotm {
 
 inline constexpr size_t kBlockWords = 8;  // words of a bit per flat example of a block
 inline constexpr size_t kRowAlign = 64;   // literals a memory row is padded to
-inline constexpr int8_t kLow = 8;         // feedbacks a row can owe; see debts.hpp
+inline constexpr int8_t kLow = 12;        // feedbacks a row can owe; see debts.hpp
 inline constexpr uint32_t kSome = 8;      // watched literals taken at once
 inline constexpr uint32_t kChunk = 4;     // literals a list takes between two tests
 
@@ -84,9 +84,10 @@ struct Kernels {
   size_t (*find_patches)(const ClauseList& list, const uint64_t* words, size_t row_step,
                          uint32_t columns, unsigned example, uint32_t* patches);
 
-  // votes[i] += weights[j][i] for every clause j whose bit is set; rows are `stride` apart.
-  void (*add_votes)(const uint64_t* any, size_t count, const int32_t* weights, size_t stride,
-                    size_t m, int64_t* votes);
+  // votes[i] += weights[j][i] for every clause j whose bit is set. No weight is larger than
+  // `largest`.
+  void (*add_votes)(const uint64_t* any, size_t count, const int32_t* weights, size_t m,
+                    int64_t largest, int64_t* votes);
 
   // votes[i][e] += weights[j][i] for every example e whose bit is set in found[j], `groups` words
   // per clause j; only the first `examples` count. No sum may leave 16 bits.

@@ -118,14 +118,44 @@ static size_t find_patches(const ClauseList& list, const uint64_t* words, size_t
   return found;
 }
 
-static void add_votes(const uint64_t* any, size_t count, const int32_t* weights, size_t stride,
-                      size_t m, int64_t* votes) {
-  for (size_t w = 0; w < (count + 63) / 64; ++w) {
+typedef int32_t Weights __attribute__((vector_size(32), aligned(4), may_alias));
+static constexpr size_t kWeights = sizeof(Weights) / sizeof(int32_t);
+
+static void add_votes(const uint64_t* any, size_t count, const int32_t* weights, size_t m,
+                      int64_t largest, int64_t* votes) {
+  const size_t words = (count + 63) / 64;
+  // Up to two vectors of outputs, the second overlapping the first, are summed in 32 bits as
+  // long as no sum can leave them.
+  if (m < kWeights || m > 2 * kWeights || largest >= (int64_t{1} << 31) / 128) {
+    for (size_t w = 0; w < words; ++w) {
+      for (uint64_t bits = any[w]; bits; bits &= bits - 1) {
+        const int32_t* row = weights + (64 * w + static_cast<size_t>(__builtin_ctzll(bits))) * m;
+        for (size_t i = 0; i < m; ++i) votes[i] += row[i];
+      }
+    }
+    return;
+  }
+  Weights low = {}, high = {};
+  const size_t second = m - kWeights;
+  const auto empty = [&] {
+    for (size_t i = 0; i < kWeights; ++i) votes[i] += low[i];
+    for (size_t i = kWeights; i < m; ++i) votes[i] += high[i - second];
+    low = high = Weights{};
+  };
+  int64_t bound = 0;
+  for (size_t w = 0; w < words; ++w, weights += 64 * m) {
+    bound += 64 * largest;
+    if (bound >= int64_t{1} << 31) {
+      empty();
+      bound = 64 * largest;
+    }
     for (uint64_t bits = any[w]; bits; bits &= bits - 1) {
-      const int32_t* row = weights + (64 * w + static_cast<size_t>(__builtin_ctzll(bits))) * stride;
-      for (size_t i = 0; i < m; ++i) votes[i] += row[i];
+      const int32_t* row = weights + static_cast<size_t>(__builtin_ctzll(bits)) * m;
+      low += *reinterpret_cast<const Weights*>(row);
+      high += *reinterpret_cast<const Weights*>(row + second);
     }
   }
+  empty();
 }
 
 // Every clause is added to every example under a mask: which examples a clause fires on is as

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 namespace cotm {
 
@@ -89,6 +90,7 @@ Trainer::Trainer(Machine& machine, unsigned thread, unsigned threads)
     for (uint32_t i = 0; i < config_.m; ++i) {
       const int32_t w = machine.weights_[size_t{range_.first + j} * config_.m + i];
       negative_[i * clause_words_ + j / 64] |= static_cast<uint64_t>(w < 0) << (j % 64);
+      largest_weight_ = std::max(largest_weight_, std::abs(int64_t{w}));
     }
   }
 }
@@ -105,7 +107,7 @@ void Trainer::run(const TrainTask& task, VoteBoard& board, Barrier& barrier) {
     std::fill_n(votes, config_.m, 0);
     kernels_.add_votes(fires_, range_.count,
                        machine_.weights_.data() + size_t{range_.first} * config_.m, config_.m,
-                       config_.m, votes);
+                       largest_weight_, votes);
     barrier.wait();
     board.sum(turn, total_.data());
     count(target);
@@ -238,6 +240,7 @@ void Trainer::move_weight(uint32_t local, uint32_t output, bool up) {
   }
   const int64_t limit = config_.max_weight;
   weight = static_cast<int32_t>(std::clamp(moved, -limit, limit));
+  largest_weight_ = std::max(largest_weight_, std::abs(int64_t{weight}));
   uint64_t& negative = negative_[output * clause_words_ + local / 64];
   const uint64_t bit = uint64_t{1} << (local % 64);
   negative = weight < 0 ? negative | bit : negative & ~bit;

@@ -55,6 +55,7 @@ class Trainer {
   Matcher matcher_;
   const uint64_t* fires_ = nullptr;                   // bit per own clause
   std::vector<int64_t> total_;                        // votes of all clauses
+  int64_t largest_weight_ = 0;                        // of own clauses, in magnitude
   std::vector<uint64_t> negative_;                    // [m][clause_words]: weight < 0
   std::vector<uint32_t> active_;                      // outputs with a threshold above 0
   std::vector<uint64_t> type1_, type2_;               // [active][clause_words]
