@@ -374,3 +374,13 @@ def test_one_thread_inside_a_joblib_worker():
             joblib.delayed(threads_here)() for _ in range(2)
         )
         assert found == [1, 1], backend
+
+
+def test_prediction_goes_block_by_block(monkeypatch):
+    X = np.random.default_rng(0).integers(0, 2, (50, 9))
+    machine = Machine(20, T=10, s=3.0, random_state=0).fit(X, X[:, :2], epochs=3)
+    votes, outputs = machine.votes(X), machine.clause_outputs(X)
+    for rows in (1, 7, 50, 51):
+        monkeypatch.setattr("cotm.machine._PREDICTION_ROWS", rows)
+        assert np.array_equal(machine.votes(X), votes)
+        assert np.array_equal(machine.clause_outputs(X), outputs)

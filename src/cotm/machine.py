@@ -393,13 +393,17 @@ class Machine:
         resolve_n_jobs(n_jobs)
         backend = self._live_backend()
         examples = as_examples(X, self.spec.grid)
-        blocks = [
-            getattr(backend, call)(
-                backend.prepare(examples[first : first + _PREDICTION_ROWS]), n_jobs
-            )
-            for first in range(0, max(1, len(examples)), _PREDICTION_ROWS)
-        ]
-        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        found: NDArray[Any] | None = None
+        for first in range(0, max(1, len(examples)), _PREDICTION_ROWS):
+            block = backend.prepare(examples[first : first + _PREDICTION_ROWS])
+            part = getattr(backend, call)(block, n_jobs)
+            if len(part) == len(examples):
+                return np.asarray(part)
+            if found is None:
+                found = np.empty((len(examples), part.shape[1]), dtype=part.dtype)
+            found[first : first + len(part)] = part
+        assert found is not None
+        return found
 
 
 def new_seed(random_state: Any) -> int:
