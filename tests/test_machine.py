@@ -11,6 +11,7 @@ import scipy.sparse
 
 import cotm
 from cotm import Machine, parameters
+from cotm.backends.threads import TrainingThreads
 from cotm.datasets import make_noisy_xor_2d
 from cotm.literals import PatchGrid
 from cotm.machine import _FIRST_SLICE, start_weights
@@ -362,6 +363,30 @@ def test_number_of_threads(monkeypatch):
     assert resolve_n_jobs(-20, useful=100) == 1
     assert resolve_n_jobs(5, useful=1) == 5
     assert resolve_n_jobs(1000) == 32
+
+
+def pace_of(choice, speed, slices):
+    """Lets it choose for some slices of 100 examples; speed: seconds per slice by threads."""
+    taken = []
+    for _ in range(slices):
+        taken.append(choice.next())
+        choice.note(100, speed[taken[-1]])
+    return taken
+
+
+def test_threads_follow_what_is_faster(monkeypatch):
+    monkeypatch.setattr(parameters, "available_processors", lambda: 8)
+    spec = Spec(n=50_000, m=2, grid=PatchGrid.flat(100), T=9, q=6554, N=128)
+    choice = TrainingThreads(None, spec)
+    alone = {1: 8.0, 2: 4.0, 4: 2.0, 8: 1.0}
+    busy = {1: 1.0, 2: 3.0, 4: 6.0, 8: 12.0}
+    assert pace_of(choice, alone, 200).count(8) > 190
+    assert pace_of(choice, busy, 200)[-1] == 1
+    assert pace_of(choice, busy, 500).count(1) > 480
+    assert 8 in pace_of(choice, alone, 300)[-10:]
+    assert set(pace_of(TrainingThreads(3, spec), {3: 1.0}, 50)) == {3}
+    tiny = Spec(n=10, m=2, grid=PatchGrid.flat(100), T=9, q=6554, N=128)
+    assert set(pace_of(TrainingThreads(-1, tiny), {1: 1.0}, 50)) == {1}
 
 
 def threads_here():

@@ -32,7 +32,7 @@ from .randomness import U32, Purpose, hash32, make_key, pass_order, step_key
 from .spec import WEIGHT_LIMIT, Spec, forget_threshold, selection_scale
 
 #: Seconds a backend works before Python looks for Ctrl-C and shows progress.
-_SLICE_SECONDS = 0.1
+_SLICE_SECONDS = 0.25
 _FIRST_SLICE = 16
 #: Rows predicted at a time, so that predicting many rows needs little memory.
 _PREDICTION_ROWS = 1 << 14

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 import numpy as np
@@ -10,24 +11,9 @@ from numpy.typing import NDArray
 
 from .. import _native
 from ..literals import Examples
-from ..parameters import resolve_n_jobs
 from ..spec import Spec
 from .protocol import TrainCounts
-
-#: Nanoseconds of work that make a thread worth its meetings with the others, once per example
-#: in training, and its start, once per prediction.
-_STEP_WORTH = 4_000
-_START_WORTH = 500_000
-
-
-def useful_training_threads(spec: Spec) -> float:
-    """How many threads the clauses of a machine keep busy; measured, see docs/performance.md."""
-    return spec.n * (8 + spec.grid.n_literals / 100) / _STEP_WORTH
-
-
-def useful_prediction_threads(spec: Spec, rows: int) -> float:
-    """The same for the rows of one prediction."""
-    return spec.n * rows * (0.2 if spec.grid.is_flat else 3.0) / _START_WORTH
+from .threads import TrainingThreads, prediction_threads
 
 
 class NativeBackend:
@@ -43,7 +29,7 @@ class NativeBackend:
         n_jobs: int | None = 1,
     ) -> None:
         self.spec = spec
-        self.n_jobs = n_jobs
+        self._threads = TrainingThreads(n_jobs, spec)
         grid = spec.grid
         self._machine = _native.Machine(
             n=spec.n,
@@ -99,21 +85,21 @@ class NativeBackend:
         order: NDArray[np.int64],
         step: int,
     ) -> TrainCounts:
-        threads = resolve_n_jobs(self.n_jobs, useful_training_threads(self.spec))
-        return TrainCounts(*self._machine.train(data, targets, scales, order, step, threads))
+        began = time.perf_counter()
+        counts = self._machine.train(data, targets, scales, order, step, self._threads.next())
+        self._threads.note(len(order), time.perf_counter() - began)
+        return TrainCounts(*counts)
 
     def votes(self, data: Any, n_jobs: int | None = 1) -> NDArray[np.int64]:
         votes = np.empty((len(data), self.spec.m), dtype=np.int64)
-        self._machine.votes(data, self._prediction_threads(data, n_jobs), votes)
+        self._machine.votes(data, prediction_threads(n_jobs, self.spec, len(data)), votes)
         return votes
 
     def clause_outputs(self, data: Any, n_jobs: int | None = 1) -> NDArray[np.bool_]:
         outputs = np.empty((len(data), self.spec.n), dtype=bool)
-        self._machine.clause_outputs(data, self._prediction_threads(data, n_jobs), outputs)
+        threads = prediction_threads(n_jobs, self.spec, len(data))
+        self._machine.clause_outputs(data, threads, outputs)
         return outputs
-
-    def _prediction_threads(self, data: Any, n_jobs: int | None) -> int:
-        return resolve_n_jobs(n_jobs, useful_prediction_threads(self.spec, len(data)))
 
     def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
         memory = np.empty((self.spec.n, self.spec.grid.n_literals), dtype=np.int8)

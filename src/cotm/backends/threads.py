@@ -1,0 +1,65 @@
+"""How many threads the native backend takes where it may choose."""
+
+from __future__ import annotations
+
+from ..parameters import resolve_n_jobs
+from ..spec import Spec
+
+#: Nanoseconds of work that make a thread worth its meetings with the others, once per example
+#: in training, and its start, once per prediction. Measured, see docs/performance.md.
+_STEP_WORTH = 4_000
+_START_WORTH = 500_000
+
+_SHORTEST = 0.005  # seconds that say something about speed
+_FASTER = 0.9  # what counts as faster, in times per example
+_FIRST_TRIAL, _LAST_TRIAL = 4, 64  # slices between two trials
+
+
+def prediction_threads(n_jobs: int | None, spec: Spec, rows: int) -> int:
+    """Threads for one prediction."""
+    work = spec.n * rows * (0.2 if spec.grid.is_flat else 3.0)
+    return resolve_n_jobs(n_jobs, work / _START_WORTH)
+
+
+class TrainingThreads:
+    """Threads for one slice of training after the other.
+
+    Asked for a number, it is that number. Left the choice, it begins with what the work could
+    keep busy and now and then tries half as many or twice as many, because other processes may
+    hold the processors that threads would wait for. The result does not depend on it.
+    """
+
+    def __init__(self, n_jobs: int | None, spec: Spec) -> None:
+        work = spec.n * (8 + spec.grid.n_literals / 100)
+        self.most = resolve_n_jobs(n_jobs, work / _STEP_WORTH)
+        self.current = self.most
+        self._free = (n_jobs is None or n_jobs < 0) and self.most > 1
+        self._pace: float | None = None  # seconds per example with the current number
+        self._trial: int | None = None
+        self._until_trial = self._between = _FIRST_TRIAL
+        self._more = False
+
+    def next(self) -> int:
+        """The number for the slice to come."""
+        if self._free and self._pace is not None:
+            self._until_trial -= 1
+            if self._until_trial <= 0:
+                other = self.current * 2 if self._more else self.current // 2
+                self._more = not self._more
+                other = min(self.most, max(1, other))
+                self._until_trial = self._between
+                self._trial = other if other != self.current else None
+        return self._trial or self.current
+
+    def note(self, examples: int, seconds: float) -> None:
+        """What the slice took."""
+        if not self._free or seconds < _SHORTEST or not examples:
+            return
+        pace = seconds / examples
+        if self._trial is None:
+            self._pace = pace
+        elif self._pace is not None and pace < _FASTER * self._pace:
+            self.current, self._pace, self._between = self._trial, pace, _FIRST_TRIAL
+        else:
+            self._between = min(2 * self._between, _LAST_TRIAL)
+        self._trial = None
