@@ -1,9 +1,13 @@
 // The kernels, written once over the small types a kernels_*.cpp file defines before it
 // includes this one, in a namespace of its own:
-//   Octet    8 words: load, operator&, operator|, any, store
-//   Lanes    kLanes words: load, all, operator&, operator|, any, joined (or of all), with (bit of
-//   each) Mask     one flag per literal of 64: from_bits, without, forget Row      64 memory
-//   entries: load, plus, minus, *_saturated, clipped, store, include_bits
+//   Octet     8 words: load, store, &, |, any
+//   Lanes     kLanes words: load, all, &, |, any, joined (or of all), with (a bit of each)
+//   VoteMask  which of kVoteLanes examples fire
+//   VoteSum   their votes for one output in 16 bits: load, store, plus
+//   Mask      one flag per literal of 64: from_bits, without, forget
+//   Row       64 memory entries: load, store, plus, minus, *_saturated, clipped, include_bits,
+//             flipped_bits, low_bits (included and below kLow), forgets (how often each does)
+//
 // Nothing from the C++ library is used here: a template instantiated with wide instructions
 // could be picked by the linker for everyone.
 
@@ -281,10 +285,7 @@ static bool forget_watched(Key key, uint32_t q, uint32_t count, uint32_t* watch)
   Some any = {};
   for (uint32_t first = 0; first < count; first += kSome) {
     Some& words = *reinterpret_cast<Some*>(watch + first);
-    Some x = (words >> 9) * 0x9E3779B9u;
-    x = x ^ x >> 16 ^ key.a;
-    x *= 2 * x + key.b;
-    x ^= x >> 16;
+    const Some x = hash32_spread(key, spread<Some>(words >> 9));
     const Some draw = (words & 0x100) ? x >> 16 : x & 0xFFFF;
     const Some forgets = static_cast<Some>(draw < q);  // all ones, or zero
     const Some falls = forgets & static_cast<Some>((words & 0xFF) == 0);

@@ -69,7 +69,6 @@ class Machine {
 
   const BlockLayout& layout() const { return layout_; }
   ClauseLists& lists() { return lists_; }
-  size_t words() const { return words_; }
   const Config& config() const { return config_; }
   const Kernels& kernels() const { return kernels_; }
   ~Machine();

@@ -31,14 +31,16 @@ static inline Key make_key(uint64_t step_key, Purpose purpose, uint64_t output, 
   return {static_cast<uint32_t>(z), static_cast<uint32_t>(z >> 32) | 1u};
 }
 
-// Independent of the key, so a kernel reads it from a table.
-static inline uint32_t spread(uint32_t index) {
-  const uint32_t w = index * 0x9E3779B9u;
+// Independent of the key, so a kernel reads it from a table. A Word is a uint32_t or a vector.
+template <class Word>
+static inline Word spread(Word index) {
+  const Word w = index * 0x9E3779B9u;
   return w ^ (w >> 16);
 }
 
-static inline uint32_t hash32_spread(Key key, uint32_t spread_index) {
-  uint32_t x = spread_index ^ key.a;
+template <class Word>
+static inline Word hash32_spread(Key key, Word spread_index) {
+  Word x = spread_index ^ key.a;
   x *= 2 * x + key.b;
   return x ^ (x >> 16);
 }

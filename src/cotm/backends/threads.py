@@ -6,7 +6,8 @@ from ..parameters import resolve_n_jobs
 from ..spec import Spec
 
 #: Nanoseconds of work that make a thread worth its meetings with the others, once per example
-#: in training, and its start, once per prediction. Measured, see docs/performance.md.
+#: in training, and its start, once per prediction. Measured, see docs/performance.md; the
+#: nanoseconds per clause below, too.
 _STEP_WORTH = 4_000
 _START_WORTH = 500_000
 
