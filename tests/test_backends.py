@@ -125,6 +125,31 @@ def test_past_one_block_equals_reference(isa, grid, steps, density, monkeypatch)
         assert all(np.array_equal(a, b) for a, b in zip(states[0][1:], found[1:], strict=True))
 
 
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("q", [20_000, 60_000, 65_536])
+def test_forgetting_put_off_excludes_in_time(isa, q, monkeypatch):
+    """Literals a few steps above the edge fall while their rows are not looked at."""
+    monkeypatch.setenv("COTM_ISA", isa)
+    rng = np.random.default_rng(q)
+    grid = PatchGrid.flat(300)
+    spec = Spec(n=40, m=2, grid=grid, T=50, q=q, N=128, seed=q)
+    memory = np.full((40, 600), -100, dtype=np.int8)
+    for row in memory:
+        row[rng.choice(600, 20, replace=False)] = rng.integers(0, 26, 20)
+    bits = rng.integers(0, 2, (30, 1, 1, 300), dtype=np.uint8)
+    targets = rng.integers(0, 2, (30, 2), dtype=np.uint8)
+    for steps in range(4, 60, 5):
+        states = []
+        for kind in (ReferenceBackend, NativeBackend):
+            backend = kind(spec, memory, start_weights(spec))
+            data = backend.prepare(Examples(bits, grid))
+            order = np.arange(steps) % 30
+            counts = backend.train(data, targets, selection_scale(1.0, np.ones(1)), order, 0)
+            states.append((*backend.state(), backend.votes(data), backend.clause_outputs(data)))
+            states[-1] += (np.array(counts),)
+        assert all(np.array_equal(a, b) for a, b in zip(*states, strict=True)), steps
+
+
 def test_equal_and_weightless_clauses_predict_like_the_reference():
     """Prediction merges clauses that say the same, and leaves out those without a vote."""
     rng = np.random.default_rng(5)
