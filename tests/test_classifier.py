@@ -364,7 +364,7 @@ IMAGES = RNG.integers(0, 2, (20, 6, 6))
         ({"epochs": -1}, BITS, LABELS, "epochs=-1"),
         ({"e": "some"}, BITS, LABELS, "e='some'"),
         ({"backend": "quantum"}, BITS, LABELS, "backend='quantum' is unknown"),
-        ({"backend": "cuda"}, BITS, LABELS, "no CUDA backend"),
+        ({"backend": "cuda:many"}, BITS, LABELS, "backend='cuda:many' is unknown"),
         ({"booleanize": "yes"}, BITS, LABELS, "booleanize='yes'"),
         ({"class_weight": "heavy"}, BITS, LABELS, "class_weight"),
         ({"early_stopping": True, "validation_fraction": 0.0}, BITS, LABELS, "holds out 0"),

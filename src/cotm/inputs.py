@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from .booleanize import AdaptiveGaussianThreshold, Booleanizer, ImageThermometer
+from .gpu_arrays import as_gpu_array, on_gpu, to_host
 from .literals import Examples, PatchGrid, as_examples, image_grid
 from .parameters import check_pair
 
@@ -82,7 +83,7 @@ class InputReader:
             self.booleanizer = self._image_booleanizer(X)
         else:
             self.booleanizer = self._table_booleanizer(X)
-        bits = X if self.booleanizer is None else self.booleanizer.fit_transform(X)
+        bits = X if self.booleanizer is None else self.booleanizer.fit_transform(to_host(X))
         if bits.shape[-1] == 0:
             raise ValueError(
                 "X became no bits at all: every column is constant; pass columns that differ "
@@ -104,10 +105,14 @@ class InputReader:
                 f"trained on {self.example_shape}"
             )
         assert self.grid is not None
-        bits = X if self.booleanizer is None else self.booleanizer.transform(X)
+        bits = X if self.booleanizer is None else self.booleanizer.transform(to_host(X))
         return as_examples(bits, self.grid)
 
     def _check(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+        if on_gpu(X):
+            X = as_gpu_array(X)
+            if not self._is_plain(estimator, X):
+                X = to_host(X)  # scikit-learn's checks and the booleanizers work there
         if self.reads_images:
             return self._check_images(estimator, X, reset=reset)
         if hasattr(X, "collect"):
@@ -131,6 +136,9 @@ class InputReader:
             and X.shape[1:] == (estimator.n_features_in_,)
         ):
             return X
+        if on_gpu(X):
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            return X
         X = validate_data(
             estimator,
             X,
@@ -148,7 +156,7 @@ class InputReader:
     def _is_plain(estimator: Any, X: Any) -> bool:
         """Whether X needs none of scikit-learn's checks, which take longer than a prediction."""
         return (
-            type(X) is np.ndarray
+            (type(X) is np.ndarray or on_gpu(X))
             and X.dtype in (np.uint8, np.bool_)
             and X.ndim >= 2
             and X.size > 0

@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from .gpu_arrays import as_gpu_array, on_gpu, to_host
+
 #: Bit counts and positions are 32-bit in every backend.
 MAX_FEATURES = 2**30
 
@@ -77,9 +79,10 @@ class PatchGrid:
 
 @dataclass(frozen=True)
 class Examples:
-    """Checked bits of N examples: a dense (N, H, W, C) array or a CSR matrix (flat only)."""
+    """Checked bits of N examples: a dense (N, H, W, C) array, of NumPy or on a GPU, or a CSR
+    matrix (flat only)."""
 
-    bits: NDArray[np.uint8] | scipy.sparse.csr_array
+    bits: Any
     grid: PatchGrid
 
     def __len__(self) -> int:
@@ -87,6 +90,10 @@ class Examples:
 
     def __getitem__(self, rows: Any) -> Examples:
         return Examples(self.bits[rows], self.grid)
+
+    def on_host(self) -> Examples:
+        """The same examples in the computer's memory."""
+        return Examples(to_host(self.bits), self.grid)
 
 
 def patch_features(image: NDArray[np.uint8], grid: PatchGrid) -> NDArray[np.uint8]:
@@ -152,7 +159,7 @@ def as_examples(X: Any, grid: PatchGrid) -> Examples:
         return X
     if scipy.sparse.issparse(X):
         return _sparse_examples(X, grid)
-    bits = np.asarray(X)
+    bits = as_gpu_array(X) if on_gpu(X) else np.asarray(X)
     if bits.dtype != np.bool_ and bits.dtype != np.uint8:
         if bits.dtype.kind not in "biuf":
             raise ValueError(f"X has values of type {bits.dtype}; bits must be 0 or 1")
@@ -188,7 +195,7 @@ def _sparse_examples(X: Any, grid: PatchGrid) -> Examples:
 def _require_bits(values: NDArray[Any]) -> None:
     wrong = ~((values == 0) | (values == 1))
     if wrong.any():
-        value = values[tuple(np.argwhere(wrong)[0])]
+        value = values[wrong][0]
         raise ValueError(
             f"X holds the value {value}, but bits must be 0 or 1; turn numbers and categories "
             "into bits first, for example with booleanize='auto' or cotm.Booleanizer"

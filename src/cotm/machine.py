@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .backends import Backend, TrainCounts, make_backend, resolve_backend
+from .backends import Backend, TrainCounts, choose_backend, make_backend, resolve_backend
 from .interrupts import InterruptFlag
 from .literals import MAX_FEATURES, Examples, PatchGrid, as_examples, image_grid
 from .parameters import (
@@ -51,6 +51,7 @@ class Snapshot:
 class TrainingSet:
     """Examples in a backend's form, with their targets and selection factors."""
 
+    backend: str  # whose form it is
     data: Any
     targets: NDArray[np.uint8]
     scales: NDArray[np.uint64]
@@ -161,6 +162,7 @@ class Machine:
         self._spec: Spec | None = None
         self._backend: Backend | None = None
         self._state: Snapshot | None = None
+        self._slice = _FIRST_SLICE
 
     # State ---------------------------------------------------------------------------
 
@@ -240,16 +242,12 @@ class Machine:
             seed=self.seed_,
         )
 
-    def _live_backend(self) -> Backend:
-        if self._backend is None:
-            spec = self.spec
-            assert self._state is not None
+    def _live_backend(self, name: str | None = None) -> Backend:
+        """The backend at work, or the named one in its place."""
+        if self._backend is None or (name is not None and self._backend.name != name):
+            state = self.snapshot() if self._state is None else self._state
             self._backend = make_backend(
-                self.backend,
-                spec,
-                self._state.memory,
-                self._state.weights,
-                self.n_jobs,
+                name or self.backend, self.spec, state.memory, state.weights, self.n_jobs
             )
         return self._backend
 
@@ -329,8 +327,10 @@ class Machine:
         self, examples: Examples, targets: NDArray[np.uint8], weight: NDArray[np.float64]
     ) -> TrainingSet:
         """Bring checked examples to the backend, once for many passes."""
-        data = self._live_backend().prepare(examples)
-        return TrainingSet(data, np.ascontiguousarray(targets), selection_scale(self.e, weight))
+        name = choose_backend(self.backend, self.spec, len(examples), training=True)
+        data = _hand_over(examples, self._live_backend(name))
+        scales = selection_scale(self.e, weight)
+        return TrainingSet(name, data, np.ascontiguousarray(targets), scales)
 
     def train_pass(
         self,
@@ -341,17 +341,17 @@ class Machine:
         on_progress: Callable[[int], None] = lambda done: None,
     ) -> TrainCounts | None:
         """One pass. None, with the state from before the pass, if it was stopped midway."""
-        backend, count = self._live_backend(), len(training)
+        backend, count = self._live_backend(training.backend), len(training)
         order = (
             pass_order(self.seed_, self.step_, count)
             if shuffle
             else np.arange(count, dtype=np.int64)
         )
         step = self.step_
+        size = min(self._slice, max(_FIRST_SLICE, count // 4))
         # A pass of one slice is never left midway, so small batches need no copy of the state.
         before = self.snapshot() if count > _FIRST_SLICE else None
         hits = correct = done = 0
-        size = _FIRST_SLICE
         try:
             while done < count:
                 if should_stop() and before is not None:
@@ -365,7 +365,9 @@ class Machine:
                 hits, correct, done = hits + counts.hits, correct + counts.correct, done + len(part)
                 on_progress(done)
                 spent = time.perf_counter() - began
-                size = math.ceil(min(2 * size, max(1, size * _SLICE_SECONDS / max(spent, 1e-9))))
+                wanted = len(part) * _SLICE_SECONDS / max(spent, 1e-9)
+                size = math.ceil(min(2 * size, max(1, wanted)))
+            self._slice = size
         except BaseException:
             if before is not None:
                 self.restore(before)  # a pass counts whole or not at all
@@ -391,11 +393,14 @@ class Machine:
     def _in_blocks(self, X: Any, call: str, n_jobs: int | None) -> NDArray[Any]:
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         resolve_n_jobs(n_jobs)
-        backend = self._live_backend()
         examples = as_examples(X, self.spec.grid)
+        if self._backend is None:
+            name = choose_backend(self.backend, self.spec, len(examples), training=False)
+            self._live_backend(name)
+        backend = self._live_backend()
         found: NDArray[Any] | None = None
         for first in range(0, max(1, len(examples)), _PREDICTION_ROWS):
-            block = backend.prepare(examples[first : first + _PREDICTION_ROWS])
+            block = _hand_over(examples[first : first + _PREDICTION_ROWS], backend)
             part = getattr(backend, call)(block, n_jobs)
             if len(part) == len(examples):
                 return np.asarray(part)
@@ -404,6 +409,11 @@ class Machine:
             found[first : first + len(part)] = part
         assert found is not None
         return found
+
+
+def _hand_over(examples: Examples, backend: Backend) -> Any:
+    """Examples in the backend's form; what lies on a GPU stays there if the backend does."""
+    return backend.prepare(examples if backend.name.startswith("cuda") else examples.on_host())
 
 
 def new_seed(random_state: Any) -> int:

@@ -12,6 +12,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
+from .gpu_arrays import to_host
 from .parameters import available_memory, format_bytes
 from .randomness import split_order
 
@@ -37,7 +38,7 @@ def read_labels(y: Any) -> Labels:
     names = list(getattr(y, "columns", ()))
     if scipy.sparse.issparse(y):
         y = y.toarray()
-    y = np.asarray(y)
+    y = np.asarray(to_host(y))
     if y.size == 0:
         raise ValueError("y holds no labels")
     if y.dtype.kind == "f":

@@ -2,49 +2,66 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.util
 import os
+import re
 import warnings
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..spec import Spec
 from .protocol import Backend, TrainCounts
+from .threads import prediction_nanoseconds, step_nanoseconds
 
-__all__ = ["Backend", "TrainCounts", "backend_names", "make_backend", "resolve_backend"]
+__all__ = [
+    "Backend",
+    "TrainCounts",
+    "backend_names",
+    "choose_backend",
+    "make_backend",
+    "resolve_backend",
+]
 
 #: Name of each backend and where it lives; imported when asked for.
 _BACKENDS = {
     "reference": ("reference", "ReferenceBackend"),
     "native": ("native", "NativeBackend"),
+    "cuda": ("cuda", "CudaBackend"),
 }
+#: A GPU takes about 2.5 microseconds per example however few the clauses are, and a second to
+#: start. From this much work of one processor on, per example and per pass, it gains; see
+#: docs/performance.md.
+_CUDA_STEP_NANOSECONDS = 4_000
+_CUDA_PASS_SECONDS = 0.1
+_CUDA_PREDICTION_SECONDS = 1.0
 
 _warned_about_fallback = False
 
 
 def backend_names() -> list[str]:
-    """Every value the parameter ``backend`` takes."""
-    return ["auto", *_BACKENDS, "cuda"]
+    """Every value the parameter ``backend`` takes; ``"cuda:1"`` is the second device."""
+    return ["auto", *_BACKENDS]
 
 
 def resolve_backend(name: str) -> str:
-    """The backend that ``name`` stands for on this machine.
+    """The backend that ``name`` stands for on this machine; an error where it cannot run.
 
     ``"auto"`` is ``COTM_BACKEND`` where that is set, else the native backend, else, with
-    one warning, the reference.
+    one warning, the reference. :func:`choose_backend` may prefer a GPU to it.
     """
     if name == "auto":
         name = os.environ.get("COTM_BACKEND") or "auto"
-    if name not in backend_names():
+    kind = name.partition(":")[0] if isinstance(name, str) else name
+    if kind not in backend_names() or (name != kind and not re.fullmatch(r"cuda:\d{1,4}", name)):
         raise ValueError(
             f"backend={name!r} is unknown; use one of {', '.join(map(repr, backend_names()))}"
         )
-    if name == "cuda":
-        raise ValueError(
-            "backend='cuda' is not available: this version of cotm has no CUDA backend; "
-            "use backend='native', which gives the same result"
-        )
+    if kind == "cuda":
+        _load("cuda", name).device_index(name)
     if name != "auto":
         return name
     try:
@@ -53,6 +70,29 @@ def resolve_backend(name: str) -> str:
         _warn_about_fallback(error)
         return "reference"
     return "native"
+
+
+def choose_backend(name: str, spec: Spec, rows: int, *, training: bool) -> str:
+    """The backend for this much work: for ``"auto"`` a GPU where one is there and gains."""
+    if name != "auto" or os.environ.get("COTM_BACKEND"):
+        return resolve_backend(name)
+    if training:
+        step = step_nanoseconds(spec)
+        gains = step >= _CUDA_STEP_NANOSECONDS and step * rows >= _CUDA_PASS_SECONDS * 1e9
+    else:
+        gains = prediction_nanoseconds(spec, rows) >= _CUDA_PREDICTION_SECONDS * 1e9
+    return "cuda" if gains and _has_cuda() else resolve_backend(name)
+
+
+@functools.cache
+def _has_cuda() -> bool:
+    if importlib.util.find_spec("cupy") is None:
+        return False
+    try:
+        resolve_backend("cuda")
+    except ValueError:
+        return False
+    return True
 
 
 def _warn_about_fallback(error: ImportError) -> None:
@@ -69,6 +109,19 @@ def _warn_about_fallback(error: ImportError) -> None:
     )
 
 
+def _load(kind: str, name: str) -> Any:
+    try:
+        return importlib.import_module(f".{_BACKENDS[kind][0]}", __package__)
+    except ImportError as error:
+        remedy = (
+            "install CuPy, for example with pip install 'cotm[cuda]', or use backend='native', "
+            "which gives the same result"
+            if kind == "cuda"
+            else "use backend='reference' or reinstall cotm with a C++ compiler present"
+        )
+        raise ValueError(f"backend={name!r} is not available: {error}; {remedy}") from error
+
+
 def make_backend(
     name: str,
     spec: Spec,
@@ -78,13 +131,8 @@ def make_backend(
 ) -> Backend:
     """Start a backend from a state."""
     resolved = resolve_backend(name)
-    module, class_name = _BACKENDS[resolved]
-    try:
-        backend_class = getattr(importlib.import_module(f".{module}", __package__), class_name)
-    except ImportError as error:
-        raise ValueError(
-            f"backend={resolved!r} is not available: {error}; use backend='reference' or "
-            "reinstall cotm with a C++ compiler present"
-        ) from error
-    backend: Backend = backend_class(spec, memory, weights, n_jobs)
+    kind = resolved.partition(":")[0]
+    backend_class = getattr(_load(kind, resolved), _BACKENDS[kind][1])
+    options = {"name": resolved} if kind == "cuda" else {}
+    backend: Backend = backend_class(spec, memory, weights, n_jobs, **options)
     return backend

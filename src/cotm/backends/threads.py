@@ -16,10 +16,19 @@ _FASTER = 0.9  # what counts as faster, in times per example
 _FIRST_TRIAL, _LAST_TRIAL = 4, 64  # slices between two trials
 
 
+def step_nanoseconds(spec: Spec) -> float:
+    """What one example of training costs one thread, about."""
+    return spec.n * (8 + spec.grid.n_literals / 100)
+
+
+def prediction_nanoseconds(spec: Spec, rows: int) -> float:
+    """What a prediction of so many rows costs one thread, about."""
+    return spec.n * rows * (0.2 if spec.grid.is_flat else 3.0)
+
+
 def prediction_threads(n_jobs: int | None, spec: Spec, rows: int) -> int:
     """Threads for one prediction."""
-    work = spec.n * rows * (0.2 if spec.grid.is_flat else 3.0)
-    return resolve_n_jobs(n_jobs, work / _START_WORTH)
+    return resolve_n_jobs(n_jobs, prediction_nanoseconds(spec, rows) / _START_WORTH)
 
 
 class TrainingThreads:
@@ -31,8 +40,7 @@ class TrainingThreads:
     """
 
     def __init__(self, n_jobs: int | None, spec: Spec) -> None:
-        work = spec.n * (8 + spec.grid.n_literals / 100)
-        self.most = resolve_n_jobs(n_jobs, work / _STEP_WORTH)
+        self.most = resolve_n_jobs(n_jobs, step_nanoseconds(spec) / _STEP_WORTH)
         self.current = self.most
         self._free = (n_jobs is None or n_jobs < 0) and self.most > 1
         self._pace: float | None = None  # seconds per example with the current number

@@ -1,0 +1,34 @@
+"""Arrays that lie on a GPU: CuPy's, PyTorch's, JAX's, anything that speaks DLPack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_DLPACK_CUDA = 2
+
+
+def on_gpu(X: Any) -> bool:
+    """Whether X is an array on a CUDA device."""
+    if isinstance(X, np.ndarray):
+        return False
+    device = getattr(X, "__dlpack_device__", None)
+    return device is not None and int(device()[0]) == _DLPACK_CUDA
+
+
+def as_gpu_array(X: Any) -> Any:
+    """X as a CuPy array, where it lies."""
+    try:
+        from .backends import cuda
+    except ImportError as error:
+        raise ValueError(
+            f"X lies on a GPU, but CuPy cannot be loaded ({error}); install it with "
+            "pip install 'cotm[cuda]', or pass X as a NumPy array"
+        ) from error
+    return cuda.as_device_array(X)
+
+
+def to_host(X: Any) -> Any:
+    """X as a NumPy array if it lies on a GPU, else as it is."""
+    return as_gpu_array(X).get() if on_gpu(X) else X

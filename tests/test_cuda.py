@@ -1,0 +1,364 @@
+"""The CUDA backend equals the others bit for bit, and says what is wrong where it cannot run."""
+
+import itertools
+import os
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+from configurations import random_configuration
+
+import cotm
+from cotm import backends
+from cotm.backends.reference import ReferenceBackend
+from cotm.literals import Examples, PatchGrid
+from cotm.machine import start_weights
+from cotm.spec import WEIGHT_LIMIT, Spec, selection_scale
+
+SOURCE = Path(cotm.__file__).parent / "backends" / "cotm.cu"
+
+try:
+    import cupy as cp
+
+    WHY_NOT = "" if cp.cuda.runtime.getDeviceCount() else "there is no CUDA device"
+except ImportError:
+    WHY_NOT = "CuPy is not installed"
+except Exception as error:  # CuPy's own kind, for example without a driver
+    WHY_NOT = f"CUDA does not work here: {error}"
+gpu = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+no_gpu = pytest.mark.skipif(not WHY_NOT, reason="there is a CUDA device")
+
+if not WHY_NOT:
+    from cotm.backends import cuda
+    from cotm.backends.cuda import CudaBackend
+    from cotm.backends.native import NativeBackend
+
+
+# Compiling, without a device ------------------------------------------------------------------
+
+
+def nvcc():
+    found = shutil.which("nvcc") or os.path.join(os.environ.get("CUDA_HOME", ""), "bin", "nvcc")
+    if not os.path.exists(found):
+        pytest.skip("nvcc is not installed")
+    return found
+
+
+VARIANTS = [
+    dict(ENTRY="u16", SUM="i32", SHARED=255, LISTED=0, SEARCHES=1, LONG_ROWS=0, MANY=0, LIMITED=0),
+    dict(ENTRY="u16", SUM="i32", SHARED=127, LISTED=1, SEARCHES=1, LONG_ROWS=0, MANY=0, LIMITED=0),
+    dict(ENTRY="u32", SUM="i64", SHARED=0, LISTED=1, SEARCHES=1, LONG_ROWS=1, MANY=1, LIMITED=1),
+    dict(ENTRY="u32", SUM="i64", SHARED=11, LISTED=0, SEARCHES=0, LONG_ROWS=0, MANY=1, LIMITED=0),
+]
+
+
+@pytest.mark.parametrize("variant", range(len(VARIANTS)))
+def test_kernels_compile(variant, tmp_path):
+    """For the oldest architecture the compiler knows from 7.0 on, and for 9.0."""
+    listed = subprocess.run([nvcc(), "--list-gpu-arch"], capture_output=True, text=True, check=True)
+    known = sorted(int(line.removeprefix("compute_")) for line in listed.stdout.split())
+    oldest = min(arch for arch in known if arch >= 70)
+    architecture = [oldest, 90 if 90 in known else oldest][variant % 2]
+    options = {**VARIANTS[variant], "THREADS": 1024}
+    run = subprocess.run(
+        [nvcc(), "-std=c++17", "-cubin", f"-arch=sm_{architecture}", "-Werror", "all-warnings"]
+        + [f"-DCOTM_{key}={value}" for key, value in options.items()]
+        + ["-o", str(tmp_path / "cotm.cubin"), str(SOURCE)],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+# Without a device -----------------------------------------------------------------------------
+
+
+@no_gpu
+def test_without_a_device_the_error_says_what_to_do():
+    with pytest.raises(ValueError, match=r"backend='cuda'.*backend='native'"):
+        cotm.Machine(4, T=2, backend="cuda")
+    assert backends.choose_backend("auto", large_spec(), 10**6, training=True) == "native"
+
+
+def large_spec(n=5000):
+    return Spec(n=n, m=10, grid=PatchGrid(28, 28, 1, 10, 10), T=100, q=6554, N=128)
+
+
+def test_auto_takes_a_device_where_it_gains(monkeypatch):
+    monkeypatch.delenv("COTM_BACKEND", raising=False)
+    monkeypatch.setattr(backends, "_has_cuda", lambda: True)
+    monkeypatch.setattr(backends, "resolve_backend", lambda name: f"resolved {name}")
+    choose = backends.choose_backend
+    assert choose("auto", large_spec(), 60_000, training=True) == "cuda"
+    assert choose("auto", large_spec(50), 60_000, training=True) == "resolved auto"
+    assert choose("auto", large_spec(), 10, training=True) == "resolved auto"
+    assert choose("auto", large_spec(), 10, training=False) == "resolved auto"
+    assert choose("auto", large_spec(), 10**6, training=False) == "cuda"
+    assert choose("native", large_spec(), 10**6, training=True) == "resolved native"
+    monkeypatch.setenv("COTM_BACKEND", "native")
+    assert choose("auto", large_spec(), 60_000, training=True) == "resolved auto"
+
+
+# Equality -------------------------------------------------------------------------------------
+
+
+def outcome(backend, c):
+    data = backend.prepare(c.examples)
+    counts = backend.train(data, c.targets, c.scales, c.order, c.step)
+    memory, weights = backend.state()
+    return counts, memory, weights, backend.votes(data), backend.clause_outputs(data)
+
+
+def assert_equal(expected, found, what):
+    assert expected[0] == found[0], f"{what}: counts"
+    for name, a, b in zip(
+        ("memory", "weights", "votes", "outputs"), expected[1:], found[1:], strict=True
+    ):
+        assert a.dtype == b.dtype and a.shape == b.shape, f"{what}: {name}"
+        assert np.array_equal(a, b), f"{what}: {name}"
+
+
+#: As it comes; on one block, so that much lies in global memory; with and without lists.
+PLANS = [{}, {"blocks": 1}, {"blocks": 3, "threads": 64, "listed": True},
+         {"blocks": 2, "threads": 128, "listed": False}]  # fmt: skip
+
+
+@gpu
+@pytest.mark.parametrize("seed", range(120))
+def test_equals_reference(seed):
+    """Any shape, option and layout."""
+    c = random_configuration(1000 + seed)
+    expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
+    for plan in PLANS:
+        backend = CudaBackend(c.spec, c.memory, c.weights, **plan)
+        assert_equal(expected, outcome(backend, c), f"{plan}, {c.spec}")
+
+
+@gpu
+@pytest.mark.parametrize("seed", range(12))
+def test_long_training_equals_native(seed):
+    """From the start through many steps and launches, so that clauses fill and empty."""
+    rng = np.random.default_rng(seed)
+    grid = [PatchGrid.flat(70), PatchGrid(6, 7, 2, 3, 2, 1, 2), PatchGrid(1, 90, 1, 1, 5)][seed % 3]
+    spec = Spec(
+        n=333, m=4, grid=grid, T=20, q=16804, N=[128, 5, 1][seed % 3], sharing=seed % 4 != 3,
+        boost_true_positive=seed % 2 == 0, e_scales_type2=seed % 5 == 0, seed=seed,
+        max_literals=6 if seed % 3 == 1 else None,
+    )  # fmt: skip
+    bits = rng.integers(0, 2, (400, *grid.image_shape), dtype=np.uint8)
+    flat = bits.reshape(400, -1)
+    targets = np.stack([flat[:, 0], flat[:, 1] ^ flat[:, 2], flat[:, 3], 1 - flat[:, 5]], 1)
+    scales = selection_scale(0.5, np.ones(1))
+    memory = np.full((spec.n, grid.n_literals), -1, dtype=np.int8)
+    pair = [kind(spec, memory, start_weights(spec)) for kind in (NativeBackend, CudaBackend)]
+    data = [backend.prepare(Examples(bits, grid)) for backend in pair]
+    step = 0
+    for count in (1, 31, 32, 33, 400, 777):
+        order = rng.integers(0, 400, count)
+        counts = [
+            backend.train(examples, targets, scales, order, step)
+            for backend, examples in zip(pair, data, strict=True)
+        ]
+        assert counts[0] == counts[1]
+        step += count
+    for a, b in zip(pair[0].state(), pair[1].state(), strict=True):
+        assert np.array_equal(a, b)
+    assert np.array_equal(pair[0].votes(data[0]), pair[1].votes(data[1]))
+    assert np.array_equal(pair[0].clause_outputs(data[0]), pair[1].clause_outputs(data[1]))
+
+
+CASES = {
+    "images, a warp per clause": dict(n=500, grid=PatchGrid(28, 28, 1, 10, 10)),
+    "images, listed": dict(n=9000, grid=PatchGrid(28, 28, 1, 10, 10)),
+    "images, lists in global memory": dict(n=40_000, grid=PatchGrid(28, 28, 1, 10, 10)),
+    "images, rows in global memory": dict(n=120_000, grid=PatchGrid(28, 28, 1, 10, 10)),
+    "many channels": dict(n=300, grid=PatchGrid(32, 32, 24, 8, 8)),
+    "long rows": dict(n=300, grid=PatchGrid(40, 70, 2, 6, 9, 2, 3)),
+    "more than 1,024 patches": dict(n=300, grid=PatchGrid(1, 40_000, 1, 1, 3)),
+    "columns far apart": dict(n=100, grid=PatchGrid(3, 300, 1, 2, 4, 1, 40)),
+    "flat": dict(n=2000, grid=PatchGrid.flat(784)),
+    "text": dict(n=2000, grid=PatchGrid.flat(5000), sparse=True),
+    "offsets beyond 16 bits": dict(n=7, grid=PatchGrid.flat(70_001), sparse=True),
+    "many outputs": dict(n=64, grid=PatchGrid.flat(50), m=300),
+    "more outputs than shared memory holds": dict(n=20, grid=PatchGrid.flat(20), m=4000),
+    "a few outputs beyond a warp": dict(n=200, grid=PatchGrid(9, 9, 1, 4, 4), m=33),
+    "large weights": dict(n=300, grid=PatchGrid.flat(60), weight=WEIGHT_LIMIT - 3),
+    "plain, a cap": dict(n=400, grid=PatchGrid(9, 9, 1, 4, 4), sharing=False, max_literals=5),
+}
+
+
+@gpu
+@pytest.mark.parametrize("case", CASES)
+def test_equals_native_where_the_kernels_differ(case):
+    options = {"m": 10, "sharing": True, "max_literals": None, **CASES[case]}
+    grid, m, weight = options["grid"], options["m"], options.pop("weight", None)
+    sparse = options.pop("sparse", False)
+    rng = np.random.default_rng(5)
+    rows = 70 if options["n"] < 50_000 else 40
+    spec = Spec(T=2 * options["n"], q=13107, N=128, seed=3, **options)
+    bits = (rng.random((rows, *grid.image_shape)) < (0.05 if sparse else 0.4)).astype(np.uint8)
+    examples = Examples(scipy.sparse.csr_array(bits.reshape(rows, -1)) if sparse else bits, grid)
+    targets = (rng.random((rows, m)) < 0.3).astype(np.uint8)
+    memory = np.full((spec.n, grid.n_literals), -1, dtype=np.int8)
+    weights = start_weights(spec)
+    if weight is not None:
+        weights *= weight
+    scales = selection_scale(1.0, np.ones(1))
+    found = []
+    for kind in (NativeBackend, CudaBackend):
+        backend = kind(spec, memory, weights, 2)
+        data = backend.prepare(examples)
+        counts = backend.train(data, targets, scales, rng.permutation(0), 0)
+        counts = backend.train(data, targets, scales, np.arange(rows) * 7 % rows, 5)
+        found.append((counts, *backend.state(), backend.votes(data)))
+    for a, b in zip(*found, strict=True):
+        assert np.array_equal(a, b)
+
+
+@gpu
+def test_two_threads_train_two_machines():
+    rng = np.random.default_rng(1)
+    X, Y = rng.integers(0, 2, (2000, 12)), rng.integers(0, 2, (2000, 3))
+    machines = [cotm.Machine(50, T=20, backend="cuda", random_state=k) for k in range(2)]
+    threads = [threading.Thread(target=m.fit, args=(X, Y), kwargs={"epochs": 3}) for m in machines]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k, machine in enumerate(machines):
+        alone = cotm.Machine(50, T=20, backend="native", random_state=k).fit(X, Y, epochs=3)
+        assert np.array_equal(alone.memory_, machine.memory_)
+
+
+# Devices --------------------------------------------------------------------------------------
+
+
+@gpu
+def test_a_device_is_chosen_by_number():
+    machine = cotm.Machine(4, T=2, backend="cuda:0", random_state=1).fit([[0], [1]], [[0], [1]])
+    assert machine._backend.name == "cuda:0"
+    count = cp.cuda.runtime.getDeviceCount()
+    with pytest.raises(ValueError, match=f"asks for device 99, but there .* {count}"):
+        cotm.Machine(4, T=2, backend="cuda:99")
+
+
+@gpu
+def test_too_little_device_memory_is_told_with_numbers(monkeypatch):
+    monkeypatch.setattr(cp.cuda.runtime, "memGetInfo", lambda: (1_000_000, 2_000_000))
+    monkeypatch.setattr(cp.get_default_memory_pool(), "free_bytes", lambda: 0, raising=False)
+    with pytest.raises(MemoryError, match=r"n_clauses=10000 .* MB on CUDA device 0, but 1\.0 MB"):
+        cotm.Machine(10_000, T=2, backend="cuda").fit(np.zeros((4, 500)), [0, 1, 0, 1])
+
+
+@gpu
+def test_an_allocation_that_fails_is_told_with_numbers(monkeypatch):
+    machine = cotm.Machine(10, T=2, backend="cuda").fit(np.eye(8), np.eye(8))
+
+    def fails(*arguments, **options):
+        raise cp.cuda.memory.OutOfMemoryError(10, 20, 30)
+
+    monkeypatch.setattr(cuda.cp, "empty", fails)
+    with pytest.raises(MemoryError, match=r"n_clauses=10 .*fewer examples at a time"):
+        machine.votes(np.eye(8))
+
+
+@gpu
+def test_old_devices_are_refused(monkeypatch):
+    monkeypatch.setattr(cp.cuda, "Device", lambda index: type("", (), {"compute_capability": "61"}))
+    with pytest.raises(ValueError, match=r"capability 6\.1, but 7\.0"):
+        cuda._module.__wrapped__(0, (), False)
+
+
+@gpu
+def test_votes_that_could_overflow_are_refused():
+    spec = Spec(n=200_000, m=1, grid=PatchGrid.flat(1), T=5, q=6554, N=128)
+    weights = np.full((spec.n, 1), WEIGHT_LIMIT, dtype=np.int32)
+    backend = CudaBackend(spec, np.full((spec.n, 2), -1, dtype=np.int8), weights)
+    with pytest.raises(ValueError, match="47 bits"):
+        backend.votes(backend.prepare(Examples(np.ones((1, 1, 1, 1), np.uint8), spec.grid)))
+
+
+# Input that lies on the device ----------------------------------------------------------------
+
+
+def task(images):
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 2, (300, 8, 8) if images else (300, 20), dtype=np.uint8)
+    return X, X.reshape(300, -1)[:, 3] ^ X.reshape(300, -1)[:, 5]
+
+
+@gpu
+@pytest.mark.parametrize("images, backend", itertools.product((False, True), ("cuda", "native")))
+def test_device_arrays_give_what_numpy_arrays_give(images, backend):
+    X, y = task(images)
+    patch = (3, 3) if images else None
+    results = []
+    for data, labels in ((X, y), (cp.asarray(X), cp.asarray(y))):
+        model = cotm.CoTMClassifier(
+            60, patch_shape=patch, epochs=3, random_state=4, backend=backend, early_stopping=True
+        ).fit(data, labels)
+        machine = cotm.Machine(60, T=30, patch_shape=patch, random_state=4, backend=backend)
+        machine.fit(data, np.asarray(y)[:, None], epochs=2)
+        results.append((model.predict(data), model.decision_function(data), machine.votes(data)))
+        assert all(isinstance(part, np.ndarray) for part in results[-1])
+        assert model.score(data, y) == np.mean(results[-1][0] == y)
+    for a, b in zip(*results, strict=True):
+        assert np.array_equal(a, b)
+
+
+@gpu
+def test_device_arrays_stay_where_they_are(monkeypatch):
+    X, y = task(False)
+    on_device = cp.asarray(X)
+
+    def copied(*arguments, **options):
+        raise AssertionError("X was copied to the host")
+
+    model = cotm.CoTMClassifier(20, epochs=1, random_state=1, backend="cuda")
+    monkeypatch.setattr("cotm.gpu_arrays.to_host", copied)
+    monkeypatch.setattr("cotm.inputs.to_host", copied)
+    monkeypatch.setattr("cotm.literals.to_host", copied)
+    model.fit(on_device, y).predict(on_device)
+
+
+@gpu
+def test_device_arrays_of_numbers_are_made_bits():
+    X, y = task(False)
+    numbers = X * 2.5 + np.arange(300)[:, None] % 3
+    models = [
+        cotm.CoTMClassifier(30, epochs=2, random_state=1, backend="cuda").fit(data, y)
+        for data in (numbers, cp.asarray(numbers))
+    ]
+    assert np.array_equal(models[0].memory_, models[1].memory_)
+
+
+@gpu
+def test_wrong_device_arrays_are_refused():
+    X, y = task(False)
+    wrong = cp.asarray(X) + cp.uint8(1)
+    with pytest.raises(ValueError, match="the value 2"):
+        cotm.Machine(10, T=5, backend="cuda").fit(wrong, y)
+    machine = cotm.Machine(10, T=5, backend="cuda").fit(cp.asarray(X), y)
+    with pytest.raises(ValueError, match="examples of shape"):
+        machine.votes(cp.asarray(X[:, :5]))
+    model = cotm.CoTMClassifier(10, epochs=1, backend="cuda").fit(cp.asarray(X), y)
+    with pytest.raises(ValueError, match="5 features"):
+        model.predict(cp.asarray(X[:, :5]))
+
+
+@gpu
+def test_torch_tensors_are_read_where_they_lie():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if not torch.cuda.is_available():
+        pytest.skip("PyTorch has no CUDA device")
+    X, y = task(False)
+    tensor = torch.from_numpy(X).cuda()
+    assert cuda.as_device_array(tensor).data.ptr == tensor.data_ptr()
+    machines = [
+        cotm.Machine(20, T=9, backend="cuda", random_state=1).fit(data, y) for data in (X, tensor)
+    ]
+    assert np.array_equal(machines[0].memory_, machines[1].memory_)
