@@ -393,6 +393,7 @@ __device__ __forceinline__ void narrow_window(const Machine& machine, const u32*
 // Ends lists and head of a clause after changes. Lists are padded with an entry they have.
 __device__ __forceinline__ void finish_lists(const Machine& machine, const Clauses& clauses,
                                              u32 local, Head& head, bool window_changed) {
+  __syncwarp();
   if (kSearches && window_changed) {
     narrow_window(machine, row_of(machine, clauses, local), head);
     head.inverse = head.columns ? kAll / head.columns : 0;
@@ -447,6 +448,7 @@ __device__ __forceinline__ void edit(const Machine& machine, const Clauses& clau
     ++length;
   } else {
     const Entry last = list[--length];
+    __syncwarp();
 #pragma unroll 1
     for (u32 k = lane_index(); k <= length; k += 32) {
       if (list[k] == entry) list[k] = last;
@@ -799,6 +801,7 @@ __device__ __forceinline__ u32 give_feedback(const Trainer& t, u32 local) {
   const u32 turn = t.turn, next = turn + 1;
   Feedback feedback = {t.fires(local, turn), 0, 0, t.words_of(turn), 1u << turn % kBatch, 0, 0};
   u32 type = 0;  // of the last 32 outputs
+  __syncwarp();  // the keys of the clause before were read
   const u32 chunks = kMany ? (machine.m + 31) / 32 : 1;
 #pragma unroll 1
   for (u32 chunk = 0; chunk < chunks; ++chunk) {

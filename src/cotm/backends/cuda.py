@@ -29,9 +29,11 @@ _SLICE = 4096
 _THREADS = 256  # of a block, where it does not matter
 _MOST_THREADS = 1024
 _HEAD_BYTES = 28
-#: Clauses of a block: the fewest that are worth one, and how many want more than 512 threads.
+#: Clauses of a block: the fewest that are worth one, and how many want more than 512 threads,
+#: as do long rows.
 _FEWEST_CLAUSES = 4
 _CROWD = 256
+_LONG_ROW = 2048
 #: Bytes of batches prepared before a launch.
 _BATCH_BYTES = 256 << 20
 #: Bytes of X that lie on the device unpacked.
@@ -43,6 +45,11 @@ _MOST_VOTES = 2**47
 def as_device_array(X: Any) -> Any:
     """An array that lies on a device as CuPy's, without a copy."""
     return cp.asarray(X) if hasattr(X, "__cuda_array_interface__") else cp.from_dlpack(X)
+
+
+def free_memory() -> int:
+    """Bytes that can be had on the current device; CuPy keeps some for itself."""
+    return int(cp.cuda.runtime.memGetInfo()[0] + cp.get_default_memory_pool().free_bytes())
 
 
 def device_index(name: str) -> int:
@@ -141,7 +148,8 @@ def make_plan(
     pollers = -(-spec.m // 32)
     if threads is None:
         alone = 32 * min(max(4, clauses + pollers), 64)
-        crowd = 512 if clauses <= _CROWD else _MOST_THREADS
+        long = spec.grid.n_features > _LONG_ROW
+        crowd = _MOST_THREADS if clauses > _CROWD or long else 512
         threads = alone if alone <= _MOST_THREADS and listed is not True else crowd
     warps = threads // 32
     workers = warps - min(warps - 1, pollers)
@@ -300,7 +308,7 @@ class CudaBackend:
     def _allocate(self, sizes: Sizes) -> None:
         n, plan = self.spec.n, self.plan
         per_clause = sizes.row + sizes.lists + 4 * self.spec.m + _HEAD_BYTES + 24
-        free = cp.cuda.runtime.memGetInfo()[0] + cp.get_default_memory_pool().free_bytes()
+        free = free_memory()
         if n * per_clause > free:
             raise MemoryError(
                 f"n_clauses={n} with {self.spec.grid.n_literals} literals each needs "
