@@ -4,7 +4,8 @@ VENV := .venv
 PIP := $(VENV)/bin/pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -type f -not -name '*.pyc')
 
-.PHONY: help demo test test-fast lint format bench bench-full plot-tools sanitize clean
+.PHONY: help demo test test-cuda lint format bench bench-full bench-gpu plot-tools cuda-tools \
+  sanitize sanitize-cuda clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,7 +15,10 @@ help:
 	@echo "make format    rewrite the sources as lint wants them"
 	@echo "make bench     cotm beside its peers on small slices, with plots, in two minutes"
 	@echo "make bench-full  all benchmarks on all data: hours"
+	@echo "make bench-gpu  the CUDA backend, its floor, and where it overtakes the processors"
+	@echo "make test-cuda  the tests of the CUDA backend, and those of behaviour on it"
 	@echo "make sanitize  the native tests under the address and undefined-behaviour sanitizers"
+	@echo "make sanitize-cuda  some CUDA tests under NVIDIA's memcheck and racecheck"
 	@echo "make clean     remove everything that was built"
 
 # Says what is missing before anything fails in an obscure way.
@@ -47,18 +51,18 @@ demo: $(VENV)/.installed
 	$(VENV)/bin/cotm demo
 
 test: lint
-	$(VENV)/bin/pytest -n 2 tests --doctest-modules $$($(VENV)/bin/python -c "import cotm; print(cotm.__path__[0])")
+	$(VENV)/bin/pytest -n 2 tests --doctest-modules --ignore-glob="*/backends/cuda.py" $$($(VENV)/bin/python -c "import cotm; print(cotm.__path__[0])")
 
 lint: $(VENV)/.installed
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/clang-format --dry-run --Werror native/* benchmarks/*.cpp
+	$(VENV)/bin/clang-format --dry-run --Werror native/* src/cotm/backends/*.cu benchmarks/*.cpp
 	$(VENV)/bin/mypy
 
 format: $(VENV)/.deps
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
-	$(VENV)/bin/clang-format -i native/* benchmarks/*.cpp
+	$(VENV)/bin/clang-format -i native/* src/cotm/backends/*.cu benchmarks/*.cpp
 
 # Results and plots go to build/bench; data come from the folder COTM_DATA, or are generated.
 bench: $(VENV)/.installed plot-tools
@@ -71,6 +75,21 @@ bench-full: $(VENV)/.installed plot-tools
 	$(VENV)/bin/python benchmarks/peers.py --full
 	$(VENV)/bin/python benchmarks/plots.py build/bench/full.json --to build/bench
 
+bench-gpu: $(VENV)/.installed plot-tools cuda-tools
+	$(VENV)/bin/python benchmarks/gpu.py --check --crossing
+	$(VENV)/bin/python benchmarks/plots.py build/bench/gpu.json --to build/bench
+
+# What a user sees of the machine, on CUDA: the tests of behaviour run on COTM_BACKEND.
+BEHAVIOUR := $(addprefix tests/test_,machine.py classifier.py continuation.py checkpoint.py \
+  rules.py reference.py files.py)
+test-cuda: $(VENV)/.installed cuda-tools
+	$(VENV)/bin/pytest -n 4 tests/test_cuda.py
+	COTM_BACKEND=cuda $(VENV)/bin/pytest -n 4 $(BEHAVIOUR)
+
+# Another CuPy than the one of cotm[cuda] can be installed into $(VENV) before.
+cuda-tools: | $(VENV)/bin/python
+	@$(VENV)/bin/python -c "import cupy" 2>/dev/null || $(PIP) install --quiet "cupy-cuda12x[ctk]>=14"
+
 plot-tools: | $(VENV)/bin/python
 	@$(VENV)/bin/python -c "import matplotlib" 2>/dev/null || $(PIP) install --quiet matplotlib
 
@@ -82,6 +101,13 @@ sanitize: $(VENV)/.deps
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize/site COTM_EXPECT_PATH=build/sanitize/site \
 	  $(VENV)/bin/python -m pytest -p no:cacheprovider tests/test_backends.py tests/test_randomness.py
+
+# Of NVIDIA's compute-sanitizer; racecheck does not know barriers of some of a block's warps.
+SANITIZED := tests/test_cuda.py -p no:xdist -k "reference and (10 or 11) or long_training and 5"
+sanitize-cuda: $(VENV)/.installed cuda-tools
+	compute-sanitizer --tool memcheck --error-exitcode 1 $(VENV)/bin/python -m pytest $(SANITIZED)
+	COTM_CUDA_FLAGS=-DCOTM_RACECHECK compute-sanitizer --tool racecheck --error-exitcode 1 \
+	  $(VENV)/bin/python -m pytest $(SANITIZED)
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 Draws, as far as there are results for it, ``speedup`` (ratios to cotm), ``clauses`` (time of an
 epoch against the size of the pool) and ``threads``, each as SVG and PNG. A task is taken whole
 from the last file that has it: a ratio never mixes two runs. Files of two machines are refused.
+A file of gpu.py gives ``gpu``.
 """
 
 from __future__ import annotations
@@ -206,6 +207,40 @@ def draw_threads(results: Results, folder: Path) -> None:
     finish(figure, "threads", folder, results.source(chosen, threads=rows))
 
 
+#: Seconds per epoch of the authors' CUDA code on an H200, settings as in gpu.py.
+AUTHORS = {500: 20.6, 10_000: 22.3, 20_000: 22.6, 80_000: 65.0}
+
+
+def draw_gpu(report: dict[str, Any], folder: Path) -> None:
+    """Seconds per epoch on a GPU against the number of clauses, and the floor of barriers."""
+    results = sorted(report["results"], key=lambda r: r["n_clauses"])
+    pools = [r["n_clauses"] for r in results]
+    seconds = [r["epoch_seconds"][-1] for r in results]
+    rows = results[0]["epoch_rows"]
+    floor = [r["barrier_microseconds"] * rows / 1e6 for r in results]
+    figure, axes = plt.subplots(figsize=(8, 5.2), layout="constrained")
+    axes.plot(list(AUTHORS), list(AUTHORS.values()), "s-", color="#D55E00", lw=2,
+              label="the authors' CUDA code")  # fmt: skip
+    axes.plot(pools, seconds, "o-", color=COLOURS["cotm"], lw=2, label=f"cotm {report['cotm']}")
+    axes.plot(pools, floor, "--", color=GREY, label="votes crossing the blocks, nothing else")
+    for x, y in zip(pools, seconds, strict=True):
+        axes.annotate(number(y), (x, y), xytext=(0, 8), textcoords="offset points", ha="center")
+    axes.set(xscale="log", yscale="log", xlabel="clauses")
+    axes.set_ylabel(f"seconds per epoch of {rows:,} images")
+    axes.xaxis.set_major_locator(FixedLocator(pools))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axes.set_ylim(0.02, 200)
+    axes.legend(loc="upper left")
+    source = (
+        f"{report['gpu']}, CuPy {report['cupy']}; cotm {report['cotm']}, commit "
+        f"{report['commit']}; third epoch\n{report['data']}, patches of 10 × 10; T and s as in "
+        "docs/performance.md"
+    )
+    finish(figure, "gpu", folder, source)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -214,10 +249,16 @@ def main() -> None:
     parser.add_argument("--to", type=Path, required=True, metavar="FOLDER")
     arguments = parser.parse_args()
     arguments.to.mkdir(parents=True, exist_ok=True)
-    results = Results(arguments.results)
+    reports = {path: json.loads(path.read_text()) for path in arguments.results}
+    others = [path for path, report in reports.items() if "gpu" not in report]
     with plt.rc_context(STYLE):
-        for draw in (draw_speedup, draw_clauses, draw_threads):
-            draw(results, arguments.to)
+        for report in reports.values():
+            if "gpu" in report:
+                draw_gpu(report, arguments.to)
+        if others:
+            results = Results(others)
+            for draw in (draw_speedup, draw_clauses, draw_threads):
+                draw(results, arguments.to)
 
 
 if __name__ == "__main__":

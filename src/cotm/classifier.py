@@ -55,8 +55,9 @@ class CoTMClassifier(TsetlinClassifier):
     callbacks : list of callables, optional
         Each is called as ``callback(estimator, record)`` after every epoch; returning True
         ends the training. See :class:`cotm.Checkpoint`.
-    backend : {"auto", "native", "reference"}
-        Where it runs. Results are the same to the bit.
+    backend : {"auto", "native", "cuda", "cuda:1", "reference"}
+        Where it runs; ``"auto"`` takes a GPU where one is there and gains. Results are the same
+        to the bit.
     n_jobs : int, optional
         Threads. None and -1 take as many as help (None one inside a joblib worker), k > 0 takes
         k. The result does not depend on it.

@@ -32,10 +32,10 @@ _BACKENDS = {
     "native": ("native", "NativeBackend"),
     "cuda": ("cuda", "CudaBackend"),
 }
-#: A GPU takes about 2.5 microseconds per example however few the clauses are, and a second to
+#: A GPU takes about 3 microseconds per example however few the clauses are, and a second to
 #: start. From this much work of one processor on, per example and per pass, it gains; see
 #: docs/performance.md.
-_CUDA_STEP_NANOSECONDS = 4_000
+_CUDA_STEP_NANOSECONDS = 2_000
 _CUDA_PASS_SECONDS = 0.1
 _CUDA_PREDICTION_SECONDS = 1.0
 

@@ -921,9 +921,14 @@ __device__ __forceinline__ void select(const Trainer& t) {
   }
 }
 
-// A meeting of all warps but those that poll.
+// A meeting of all warps but those that poll. NVIDIA's racecheck does not understand it: where
+// COTM_RACECHECK is defined, all warps meet.
 __device__ __forceinline__ void workers_meet(u32 workers) {
+#ifdef COTM_RACECHECK
+  __syncthreads();
+#else
   asm volatile("bar.sync 1, %0;" ::"r"(32 * workers) : "memory");
+#endif
 }
 
 // How well the votes met the targets of an earlier turn; lanes of one warp.
@@ -1031,6 +1036,11 @@ extern "C" __global__ void __launch_bounds__(COTM_THREADS, 1)
   for (u32 next = 0; next <= task.count; ++next) {
     const u32 turn = t.turn = next - 1;
     if (warp < pollers) {
+#ifdef COTM_RACECHECK
+      const bool copied = shares(kWords) || shares(kImages);
+      if (copied && next < task.count && next % kBatch == 0) workers_meet(0);
+      if (kListed) workers_meet(0);
+#endif
       // Votes leave, and those of all blocks come back as thresholds. The next step's keys are
       // made in between: those of the outputs, and one for the choice of patches.
       if (next > 0) {

@@ -6,6 +6,7 @@ CuPy appears in this file only. It brings its own compiler, so users need no CUD
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,7 +58,10 @@ def device_index(name: str) -> int:
     try:
         count = cp.cuda.runtime.getDeviceCount()
     except cp.cuda.runtime.CUDARuntimeError as error:
-        raise ValueError(f"backend={name!r} found no CUDA device ({error})") from error
+        raise ValueError(
+            f"backend={name!r} found no CUDA device ({error}); use backend='native', which gives "
+            "the same result"
+        ) from error
     index = int(name.partition(":")[2] or 0)
     if index >= count:
         raise ValueError(
@@ -98,7 +102,11 @@ def _module(device: int, options: tuple[str, ...], cooperative: bool) -> Any:
         )
     return cp.RawModule(
         code=_SOURCE.read_text(),
-        options=("-std=c++17", *(f"-DCOTM_{option}" for option in options)),
+        options=(
+            "-std=c++17",
+            *(f"-DCOTM_{option}" for option in options),
+            *os.environ.get("COTM_CUDA_FLAGS", "").split(),  # for tools, see the Makefile
+        ),
         enable_cooperative_groups=cooperative,
     )
 
