@@ -228,7 +228,6 @@ __device__ __forceinline__ u32 match(const Machine& machine, const Clauses& clau
       base += patch_offset(machine, head.row + row, head.column + column);
     }
     if (width == 32) {
-      // Set bits first: they are the rarer ones in most data.
       bool alive_somewhere = true;
 #pragma unroll 1
       for (u32 k = 0; alive_somewhere && k < head.set; k += kUnroll) {

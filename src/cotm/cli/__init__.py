@@ -1,4 +1,4 @@
-"""The command line: train, predict, evaluate, rules, info, demo.
+"""The command line: train, predict, evaluate, rules, info, demo, reproduce.
 
 Whatever takes long to import (scikit-learn, polars, rich) is imported where it is used, so
 that ``--help`` answers at once.
@@ -15,6 +15,7 @@ from .errors import Command
 from .evaluate import evaluate
 from .inspect import info, rules
 from .predict import predict
+from .reproduce import reproduce
 from .train import train
 
 app = typer.Typer(
@@ -25,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (train, predict, evaluate, rules, info, demo):
+for _command in (train, predict, evaluate, rules, info, demo, reproduce):
     app.command(cls=Command)(_command)
 
 

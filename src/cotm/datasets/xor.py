@@ -1,11 +1,11 @@
-"""Data sets of the paper that can be made on the spot."""
+"""2D Noisy XOR, made on the spot."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .machine import new_seed
+from ..machine import new_seed
 
 
 def make_noisy_xor_2d(

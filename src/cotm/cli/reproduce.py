@@ -1,0 +1,74 @@
+"""``cotm reproduce``: the paper's tables and figures, theirs beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import Jobs
+from .show import say
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The experiment; without it, list them.")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Passes over the data.", show_default="the paper's")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs with seeds one after another.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the first run.")] = 1,
+    backend: Annotated[
+        str, typer.Option(metavar="NAME", help="Where it runs; see `cotm info`.")
+    ] = "auto",
+    n_jobs: Jobs = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small settings: minutes instead of hours.")
+    ] = False,
+    clauses: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N", help="Only this column of a table, in clauses per class; repeatable."
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where results go.")
+    ] = Path("reproduction"),
+) -> None:
+    """Run an experiment of the paper and show its figures beside ours.
+
+    Results go into a folder of their own as JSON, CSV, a Markdown table and a figure. What is
+    finished is not run again: after Ctrl-C, the same command goes on. Data come from the folder
+    COTM_DATA, from the cache, or from the net.
+
+    \b
+    Examples:
+      cotm reproduce
+      cotm reproduce mnist --quick
+      cotm reproduce mnist --clauses 50 --clauses 100 --repeats 3
+    """
+    from ..experiments import EXPERIMENTS, Lab, Options
+
+    if name is None:
+        for key, experiment in EXPERIMENTS.items():
+            typer.echo(f"{key:18s} {(experiment.__doc__ or '').splitlines()[0]}")
+        return
+    if name not in EXPERIMENTS:
+        raise ValueError(f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
+    options = Options(
+        epochs=epochs,
+        repeats=repeats,
+        seed=seed,
+        backend=backend,
+        n_jobs=n_jobs,
+        quick=quick,
+        clauses=tuple(clauses) if clauses else None,
+        folder=out,
+    )
+    try:
+        EXPERIMENTS[name](Lab(name, options, typer.echo))
+    except KeyboardInterrupt:
+        say("\nWhat is finished is kept; the same command goes on from there.")
+        raise

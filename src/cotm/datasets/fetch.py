@@ -1,0 +1,106 @@
+"""Finding files of data: in ``COTM_DATA``, in the user's cache, or on the net."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_CHUNK = 1 << 20
+_TIMEOUT = 60  # seconds without a byte
+
+
+class DataError(ValueError):
+    """Data that could not be had; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file on the net and the MD5 checksum its makers give."""
+
+    url: str
+    md5: str
+
+    @property
+    def name(self) -> str:
+        return self.url.rsplit("/", 1)[1]
+
+
+def find_archive(name: str) -> Path | None:
+    """An archive of arrays in the folder ``COTM_DATA``, if there is one."""
+    folder = os.environ.get("COTM_DATA")
+    if not folder:
+        return None
+    if not os.path.isdir(folder):
+        raise DataError(f"COTM_DATA={folder!r} is not a folder; set it to the one with the data")
+    path = Path(folder) / name
+    return path if path.is_file() else None
+
+
+def fetch(file: RemoteFile, data_set: str) -> Path:
+    """The file from the user's cache, downloaded if it is not there yet."""
+    try:
+        import pooch
+    except ImportError as error:
+        raise DataError(
+            f'{data_set} is not in the folder COTM_DATA; to download it, pip install "cotm[data]"'
+        ) from error
+    folder = Path(os.environ.get("COTM_CACHE") or pooch.os_cache("cotm")) / data_set
+    logger = pooch.get_logger()
+    level, _ = logger.level, logger.setLevel("WARNING")
+    try:
+        found = pooch.retrieve(
+            file.url, f"md5:{file.md5}", fname=file.name, path=folder, downloader=_Resuming()
+        )
+    except ValueError as error:  # the checksum is wrong
+        (folder / f"{file.name}.part").unlink(missing_ok=True)
+        raise DataError(
+            f"{file.url} is not the file it should be ({error}); try again, or put the data into "
+            "the folder COTM_DATA"
+        ) from error
+    except OSError as error:  # requests' errors are, too
+        raise DataError(
+            f"{file.url} could not be downloaded ({error}); what has come is kept, so try again "
+            "when you are online, or put the data into the folder COTM_DATA"
+        ) from error
+    finally:
+        logger.setLevel(level)
+    return Path(found)
+
+
+class _Resuming:
+    """Downloads into a file beside the target that a later call goes on with."""
+
+    def __call__(self, url: str, output_file: str, manager: Any) -> None:
+        import requests
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+        partial = Path(manager.path) / f"{url.rsplit('/', 1)[1]}.part"
+        have = partial.stat().st_size if partial.exists() else 0
+        headers = {"Range": f"bytes={have}-"} if have else {}
+        with requests.get(url, stream=True, timeout=_TIMEOUT, headers=headers) as answer:
+            chunks: Iterator[bytes] = iter(())
+            length = 0
+            if answer.status_code != 416:  # else nothing is left to come
+                answer.raise_for_status()
+                if answer.status_code != 206:
+                    have = 0
+                chunks = answer.iter_content(_CHUNK)
+                length = int(answer.headers.get("Content-Length") or 0)
+            columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
+            console = Console(file=sys.stderr)
+            with (
+                open(partial, "ab" if have else "wb") as file,
+                Progress(*columns, console=console, disable=not console.is_terminal) as progress,
+            ):
+                total = have + length if length else None
+                task = progress.add_task(partial.stem, total=total, completed=have)
+                for chunk in chunks:
+                    file.write(chunk)
+                    progress.advance(task, len(chunk))
+        shutil.move(partial, output_file)

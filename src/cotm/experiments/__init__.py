@@ -1,0 +1,28 @@
+"""The experiments of the paper, each by one command: ``cotm reproduce NAME``.
+
+An experiment is a function of :class:`~cotm.experiments.lab.Lab`, which trains machines, keeps
+what is finished, and writes tables and figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .baselines import baselines
+from .images import fashion_mnist, kmnist, learning_speed, mnist
+from .imbalance import cifar10_imbalance, imdb_imbalance
+from .interpret import interpret_xor
+from .lab import Lab, Options
+
+EXPERIMENTS: dict[str, Callable[[Lab], None]] = {
+    "mnist": mnist,
+    "fashion-mnist": fashion_mnist,
+    "kmnist": kmnist,
+    "learning-speed": learning_speed,
+    "baselines": baselines,
+    "imdb-imbalance": imdb_imbalance,
+    "cifar10-imbalance": cifar10_imbalance,
+    "interpret-xor": interpret_xor,
+}
+
+__all__ = ["EXPERIMENTS", "Lab", "Options"]
