@@ -236,7 +236,8 @@ void Trainer::move_weight(uint32_t local, uint32_t output, bool up) {
   int32_t& weight = machine_.weights_[size_t{range_.first + local} * config_.m + output];
   int64_t moved = int64_t{weight} + (up ? 1 : -1);
   if (!config_.sharing) {  // a clause keeps its side
-    moved = weight > 0 ? std::max<int64_t>(moved, 1) : std::min<int64_t>(moved, -1);
+    if (weight > 0) moved = std::max<int64_t>(moved, 1);
+    if (weight < 0) moved = std::min<int64_t>(moved, -1);
   }
   const int64_t limit = config_.max_weight;
   weight = static_cast<int32_t>(std::clamp(moved, -limit, limit));

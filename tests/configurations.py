@@ -104,6 +104,7 @@ def random_weights(rng: np.random.Generator, spec: Spec) -> NDArray[np.int32]:
     limit = min(spec.max_weight, int(rng.choice([1, 5, 1000, WEIGHT_LIMIT])))
     weights = rng.integers(-limit, limit, (spec.n, spec.m), endpoint=True)
     if not spec.sharing:
-        weights = np.where(weights == 0, 1, weights)
+        if rng.random() < 0.7:  # a loaded state may have an owner's weight at 0
+            weights = np.where(weights == 0, 1, weights)
         weights[spec.owners()[:, None] != np.arange(spec.m)] = 0
     return weights.astype(np.int32)

@@ -178,6 +178,9 @@ CASES = {
     "many channels": dict(n=300, grid=PatchGrid(32, 32, 24, 8, 8)),
     "long rows": dict(n=300, grid=PatchGrid(40, 70, 2, 6, 9, 2, 3)),
     "more than 1,024 patches": dict(n=300, grid=PatchGrid(1, 40_000, 1, 1, 3)),
+    "as many columns as bits": dict(n=300, grid=PatchGrid(28, 28, 1, 8, 8, 20, 20)),
+    "a column at the last bit": dict(n=300, grid=PatchGrid(6, 32, 1, 2, 2, 1, 3)),
+    "columns within a word": dict(n=300, grid=PatchGrid(5, 32, 2, 2, 4, 1, 7)),
     "columns far apart": dict(n=100, grid=PatchGrid(3, 300, 1, 2, 4, 1, 40)),
     "flat": dict(n=2000, grid=PatchGrid.flat(784)),
     "text": dict(n=2000, grid=PatchGrid.flat(5000), sparse=True),
@@ -276,8 +279,11 @@ def test_votes_that_could_overflow_are_refused():
     spec = Spec(n=200_000, m=1, grid=PatchGrid.flat(1), T=5, q=6554, N=128)
     weights = np.full((spec.n, 1), WEIGHT_LIMIT, dtype=np.int32)
     backend = CudaBackend(spec, np.full((spec.n, 2), -1, dtype=np.int8), weights)
+    examples = backend.prepare(Examples(np.ones((1, 1, 1, 1), np.uint8), spec.grid))
+    assert backend.votes(examples).tolist() == [[0]]
+    scales = selection_scale(1.0, np.ones(1))
     with pytest.raises(ValueError, match="47 bits"):
-        backend.votes(backend.prepare(Examples(np.ones((1, 1, 1, 1), np.uint8), spec.grid)))
+        backend.train(examples, np.ones((1, 1), np.uint8), scales, np.zeros(1, np.int64), 0)
 
 
 # Input that lies on the device ----------------------------------------------------------------

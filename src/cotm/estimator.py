@@ -249,7 +249,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             known = labels.classes()
         targets = make_targets(labels, known)
-        weight = example_weights(examples.bits, labels.values, sample_weight, self.class_weight)
+        weight = example_weights(labels.values, sample_weight, self.class_weight)
         if goes_on:
             self._renew_machine()
         else:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
-_DLPACK_CUDA = 2
+_DLPACK_CUDA = (2, 13)  # kDLCUDA, kDLCUDAManaged
 
 
 def on_gpu(X: Any) -> bool:
@@ -14,7 +15,7 @@ def on_gpu(X: Any) -> bool:
     if isinstance(X, np.ndarray):
         return False
     device = getattr(X, "__dlpack_device__", None)
-    return device is not None and int(device()[0]) == _DLPACK_CUDA
+    return device is not None and int(device()[0]) in _DLPACK_CUDA
 
 
 def as_gpu_array(X: Any) -> Any:
@@ -27,6 +28,11 @@ def as_gpu_array(X: Any) -> Any:
             "pip install 'cotm[cuda]', or pass X as a NumPy array"
         ) from error
     return cuda.as_device_array(X)
+
+
+def beside(X: Any) -> AbstractContextManager[Any]:
+    """Where to compute with X: on its device, if it lies on one."""
+    return as_gpu_array(X).device if on_gpu(X) else nullcontext()
 
 
 def to_host(X: Any) -> Any:

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from .booleanize import AdaptiveGaussianThreshold, Booleanizer, ImageThermometer
-from .gpu_arrays import as_gpu_array, on_gpu, to_host
+from .gpu_arrays import as_gpu_array, beside, on_gpu, to_host
 from .literals import Examples, PatchGrid, as_examples, image_grid
 from .parameters import check_pair
 
@@ -222,7 +222,8 @@ def _holds_gray(X: Any) -> bool:
 
 def _holds_bits(values: Any) -> bool:
     if values.dtype.kind in "iu":  # without arrays of the size of X on the way
-        return bool(values.size == 0 or (values.min() >= 0 and values.max() <= 1))
+        with beside(values):
+            return bool(values.size == 0 or (values.min() >= 0 and values.max() <= 1))
     if values.dtype.kind == "f":
         return bool(((values == 0) | (values == 1)).all())
     return bool(values.dtype == np.bool_)

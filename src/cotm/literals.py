@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from .gpu_arrays import as_gpu_array, on_gpu, to_host
+from .gpu_arrays import as_gpu_array, beside, on_gpu, to_host
 
 #: Bit counts and positions are 32-bit in every backend.
 MAX_FEATURES = 2**30
@@ -160,13 +160,14 @@ def as_examples(X: Any, grid: PatchGrid) -> Examples:
     if scipy.sparse.issparse(X):
         return _sparse_examples(X, grid)
     bits = as_gpu_array(X) if on_gpu(X) else np.asarray(X)
-    if bits.dtype != np.bool_ and bits.dtype != np.uint8:
-        if bits.dtype.kind not in "biuf":
-            raise ValueError(f"X has values of type {bits.dtype}; bits must be 0 or 1")
-        _require_bits(bits)
-        bits = bits.astype(np.uint8)
-    elif bits.dtype == np.uint8 and bits.size and bits.max() > 1:
-        _require_bits(bits)
+    with beside(bits):
+        if bits.dtype != np.bool_ and bits.dtype != np.uint8:
+            if bits.dtype.kind not in "biuf":
+                raise ValueError(f"X has values of type {bits.dtype}; bits must be 0 or 1")
+            _require_bits(bits)
+            bits = bits.astype(np.uint8)
+        elif bits.dtype == np.uint8 and bits.size and bits.max() > 1:
+            _require_bits(bits)
     bits = bits.view(np.uint8)
     if bits.ndim < 2 or bits.shape[1:] not in _accepted_shapes(grid):
         raise ValueError(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .backends import Backend, TrainCounts, choose_backend, make_backend, resolve_backend
+from .gpu_arrays import to_host
 from .interrupts import InterruptFlag
 from .literals import MAX_FEATURES, Examples, PatchGrid, as_examples, image_grid
 from .parameters import (
@@ -251,6 +252,18 @@ class Machine:
             )
         return self._backend
 
+    def _start_backend(self, rows: int, *, training: bool) -> str:
+        """Have the backend for this much work at hand; its name."""
+        name = choose_backend(self.backend, self.spec, rows, training=training)
+        try:
+            self._live_backend(name)
+        except MemoryError:  # the GPU that was to be faster is too small, or full
+            if self.backend != "auto" or not name.startswith("cuda"):
+                raise
+            name = resolve_backend("auto")
+            self._live_backend(name)
+        return name
+
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         if self._spec is not None:
@@ -295,7 +308,7 @@ class Machine:
         self, X: Any, Y: ArrayLike, sample_weight: ArrayLike | None, grid: PatchGrid | None
     ) -> tuple[Examples, NDArray[np.uint8], NDArray[np.float64]]:
         examples = as_examples(X, grid or self.grid_for(X))
-        targets = np.asarray(Y)
+        targets = np.asarray(to_host(Y))
         if targets.ndim == 1:
             targets = targets[:, None]
         if targets.ndim != 2 or targets.dtype.kind not in "biuf" or targets.shape[1] < 1:
@@ -308,7 +321,9 @@ class Machine:
             raise ValueError("X holds no examples")
         if len(targets) != len(examples):
             raise ValueError(f"X has {len(examples)} examples, but Y has {len(targets)} rows")
-        weight = np.ones(1) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        weight = np.ones(1)
+        if sample_weight is not None:
+            weight = np.asarray(to_host(sample_weight), dtype=float)
         check_weights(weight, len(examples), given=sample_weight is not None)
         return examples, targets.astype(np.uint8), weight
 
@@ -327,8 +342,8 @@ class Machine:
         self, examples: Examples, targets: NDArray[np.uint8], weight: NDArray[np.float64]
     ) -> TrainingSet:
         """Bring checked examples to the backend, once for many passes."""
-        name = choose_backend(self.backend, self.spec, len(examples), training=True)
-        data = _hand_over(examples, self._live_backend(name))
+        name = self._start_backend(len(examples), training=True)
+        data = _hand_over(examples, self._live_backend())
         scales = selection_scale(self.e, weight)
         return TrainingSet(name, data, np.ascontiguousarray(targets), scales)
 
@@ -395,8 +410,7 @@ class Machine:
         resolve_n_jobs(n_jobs)
         examples = as_examples(X, self.spec.grid)
         if self._backend is None:
-            name = choose_backend(self.backend, self.spec, len(examples), training=False)
-            self._live_backend(name)
+            self._start_backend(len(examples), training=False)
         backend = self._live_backend()
         found: NDArray[Any] | None = None
         for first in range(0, max(1, len(examples)), _PREDICTION_ROWS):

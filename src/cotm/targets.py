@@ -101,13 +101,13 @@ def make_targets(labels: Labels, classes: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def example_weights(
-    X: Any, y: NDArray[Any], sample_weight: ArrayLike | None, class_weight: Any
+    y: NDArray[Any], sample_weight: ArrayLike | None, class_weight: Any
 ) -> NDArray[np.float64]:
     """One factor per example on its selection probability, or one for all."""
     if sample_weight is None and class_weight is None:
         return np.ones(1)
     weight = np.asarray(
-        _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        _check_sample_weight(to_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True)
     )
     if class_weight is not None:
         weight = weight * compute_sample_weight(class_weight, y)

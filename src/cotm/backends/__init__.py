@@ -74,7 +74,7 @@ def resolve_backend(name: str) -> str:
 
 def choose_backend(name: str, spec: Spec, rows: int, *, training: bool) -> str:
     """The backend for this much work: for ``"auto"`` a GPU where one is there and gains."""
-    if name != "auto" or os.environ.get("COTM_BACKEND"):
+    if name != "auto" or os.environ.get("COTM_BACKEND", "auto") not in ("", "auto"):
         return resolve_backend(name)
     if training:
         step = step_nanoseconds(spec)
@@ -89,10 +89,9 @@ def _has_cuda() -> bool:
     if importlib.util.find_spec("cupy") is None:
         return False
     try:
-        resolve_backend("cuda")
+        return bool(_load("cuda", "cuda").works("cuda"))
     except ValueError:
         return False
-    return True
 
 
 def _warn_about_fallback(error: ImportError) -> None:

@@ -842,7 +842,7 @@ __device__ __forceinline__ u32 give_feedback(const Trainer& t, u32 local) {
       const i32 weight = weights[i];
       i64 moved = static_cast<i64>(weight) + (t.outputs.target[i] ? 1 : -1);
       if (!machine.sharing) {  // a clause keeps its side
-        moved = weight > 0 ? max(moved, i64{1}) : min(moved, i64{-1});
+        moved = weight > 0 ? max(moved, i64{1}) : weight < 0 ? min(moved, i64{-1}) : moved;
       }
       const i64 limit = machine.max_weight;
       moved = min(max(moved, -limit), limit);
@@ -860,6 +860,7 @@ __device__ __forceinline__ u32 give_feedback(const Trainer& t, u32 local) {
   const bool fires_next = kSearches ? fires_on(machine, t.clauses, local, t.image_of(next))
                                     : match(machine, t.clauses, local, t.words_of(next), bit) != 0;
   if (fires_next == fired_next) return changes;
+  __syncwarp();
   if (lane_index() == 0) t.ahead_of(next)[local] ^= bit;
   add_weights(t, local, next, fires_next ? 1 : -1);
   return changes;

@@ -45,7 +45,21 @@ _MOST_VOTES = 2**47
 
 def as_device_array(X: Any) -> Any:
     """An array that lies on a device as CuPy's, without a copy."""
-    return cp.asarray(X) if hasattr(X, "__cuda_array_interface__") else cp.from_dlpack(X)
+    return X if isinstance(X, cp.ndarray) else cp.from_dlpack(X)
+
+
+def works(name: str) -> bool:
+    """Whether kernels can be compiled and run on a device; nothing else says so surely."""
+    try:
+        with cp.cuda.Device(device_index(name)) as device:
+            if int(device.compute_capability) < 70:
+                return False
+            code = 'extern "C" __global__ void touch(int* x) { *x = 7; }'
+            found = cp.zeros(1, dtype=np.int32)
+            cp.RawKernel(code, "touch")((1,), (1,), (found,))
+            return int(found[0]) == 7
+    except Exception:  # of CuPy, its compiler or the driver
+        return False
 
 
 def free_memory() -> int:
@@ -224,7 +238,7 @@ class BatchLayout:
     @property
     def lane_columns(self) -> int:
         """Patches side by side whose first bits lie within 32."""
-        return max(1, 32 // self.grid.stride_columns)
+        return -(-32 // self.grid.stride_columns)
 
     def offsets(self) -> NDArray[np.uint32]:
         """Words between a patch's first bit and each of its bits, in the features' order."""
@@ -280,14 +294,10 @@ class CudaBackend:
             content=len(offsets),
         )
         with self._on_device():
-            device = cp.cuda.Device()
-            self.plan = make_plan(
-                spec,
-                sizes,
-                device.attributes["MultiProcessorCount"],
-                device.attributes["MaxSharedMemoryPerBlockOptin"],
-                **plan,
-            )
+            attributes = cp.cuda.Device().attributes
+            self._most_shared = attributes["MaxSharedMemoryPerBlockOptin"]
+            processors = attributes["MultiProcessorCount"]
+            self.plan = make_plan(spec, sizes, processors, self._most_shared, **plan)
             self._allocate(sizes)
             self._offsets = cp.asarray(offsets)
             self._weights = cp.asarray(np.ascontiguousarray(weights, dtype=np.int32))
@@ -387,12 +397,12 @@ class CudaBackend:
     def _kernel(self, name: str, terms: int = 0) -> Any:
         """A kernel whose sums hold ``terms`` weights."""
         total = "i32" if terms * self._largest < 2**30 else "i64"
-        if self.spec.n * self._largest >= _MOST_VOTES:
+        training = name == "train"
+        if training and self.spec.n * self._largest >= _MOST_VOTES:
             raise ValueError(
                 f"{self.spec.n} clauses with weights up to {self._largest} could vote beyond "
                 "47 bits; set max_weight lower, or use backend='native'"
             )
-        training = name == "train"
         options = {
             "ENTRY": self._entry,
             "SUM": total,
@@ -570,7 +580,7 @@ class CudaBackend:
         task["one_scale"] = one_scale
         self._grow_weights(len(order))
         kernel = self._kernel("train", -(-spec.n // plan.blocks))
-        kernel.max_dynamic_shared_size_bytes = plan.shared_bytes
+        kernel.max_dynamic_shared_size_bytes = self._most_shared  # the same for all machines
         kernel((plan.blocks,), (plan.threads,), (self._machine, task), shared_mem=plan.shared_bytes)
 
     def _grow_weights(self, steps: int) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 14  # what is lost when a connection breaks
 _TIMEOUT = 60  # seconds without a byte
 
 
@@ -50,14 +50,15 @@ def fetch(file: RemoteFile, data_set: str) -> Path:
             f'{data_set} is not in the folder COTM_DATA; to download it, pip install "cotm[data]"'
         ) from error
     folder = Path(os.environ.get("COTM_CACHE") or pooch.os_cache("cotm")) / data_set
+    partial = folder / f"{file.name}.part"
     logger = pooch.get_logger()
     level, _ = logger.level, logger.setLevel("WARNING")
     try:
         found = pooch.retrieve(
-            file.url, f"md5:{file.md5}", fname=file.name, path=folder, downloader=_Resuming()
+            file.url, f"md5:{file.md5}", fname=file.name, path=folder, downloader=_Resuming(partial)
         )
     except ValueError as error:  # the checksum is wrong
-        (folder / f"{file.name}.part").unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise DataError(
             f"{file.url} is not the file it should be ({error}); try again, or put the data into "
             "the folder COTM_DATA"
@@ -73,14 +74,17 @@ def fetch(file: RemoteFile, data_set: str) -> Path:
 
 
 class _Resuming:
-    """Downloads into a file beside the target that a later call goes on with."""
+    """Downloads into a file that a later call goes on with."""
+
+    def __init__(self, partial: Path) -> None:
+        self.partial = partial
 
     def __call__(self, url: str, output_file: str, manager: Any) -> None:
         import requests
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
-        partial = Path(manager.path) / f"{url.rsplit('/', 1)[1]}.part"
+        partial = self.partial
         have = partial.stat().st_size if partial.exists() else 0
         headers = {"Range": f"bytes={have}-"} if have else {}
         with requests.get(url, stream=True, timeout=_TIMEOUT, headers=headers) as answer:

@@ -1,0 +1,146 @@
+"""Experiments run, keep what is finished, and tell the truth in their tables."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from cotm.cli import app
+from cotm.experiments import EXPERIMENTS, Lab, Options, images, lab, paper
+from cotm.experiments.imbalance import halve_by_rank, remove_positive
+from cotm.experiments.interpret import train_xor, truth
+
+RUNNER = CliRunner()
+
+
+def small_images(name):
+    rng = np.random.default_rng(3)
+    y = np.arange(120) % 10
+    x = (rng.random((120, 28, 28)) < 0.1).astype(np.uint8)
+    x[np.arange(120), 2 * y, 14] = 1
+    return x[:100], y[:100], x[100:], y[100:]
+
+
+@pytest.fixture
+def no_data(monkeypatch):
+    monkeypatch.setattr(images, "load_bits", small_images)
+
+
+def reproduce(folder, *arguments):
+    result = RUNNER.invoke(app, ["reproduce", *arguments, "--out", str(folder), "--jobs", "1"])
+    return result.exit_code, result.output
+
+
+def test_experiments_are_listed():
+    result = RUNNER.invoke(app, ["reproduce"])
+    assert all(name in result.output for name in EXPERIMENTS)
+    for name in ("mnist", "fashion-mnist", "kmnist", "learning-speed", "baselines",
+                 "imdb-imbalance", "cifar10-imbalance", "interpret-xor"):  # fmt: skip
+        assert name in EXPERIMENTS
+
+
+def test_unknown_experiments_and_columns_are_told(tmp_path, no_data):
+    code, output = reproduce(tmp_path, "imagenet")
+    assert code == 1 and "there is no experiment 'imagenet'; there are mnist" in output
+    code, output = reproduce(tmp_path, "mnist", "--clauses", "77")
+    assert code == 1 and "--clauses 77 is no column" in output
+
+
+def test_a_table_holds_what_was_measured(tmp_path, no_data):
+    arguments = ("mnist", "--clauses", "50", "--epochs", "4", "--repeats", "2")
+    code, output = reproduce(tmp_path, *arguments)
+    assert code == 0, output
+    folder = tmp_path / "mnist"
+    report = json.loads((folder / "results.json").read_text())
+    (row,) = report["rows"]
+    runs = [json.loads(path.read_text()) for path in (tmp_path / "runs").iterdir()]
+    assert len(runs) == 4
+    for kind in ("coalesced", "weighted"):
+        last = [
+            run["epochs"][-1]["test_accuracy"] for run in runs if run["settings"]["kind"] == kind
+        ]
+        assert row[f"{kind} %"] == pytest.approx(100 * np.mean(last))
+        assert row[f"{kind} difference"] == pytest.approx(row[f"{kind} %"] - row[f"paper {kind} %"])
+    assert row["model kB"] == row["paper model kB"] == 22
+    assert {run["settings"]["T"] for run in runs} == {625}
+    assert (
+        report["command"] == "cotm reproduce mnist --epochs 4 --repeats 2 --n-jobs 1 --clauses 50"
+    )
+    with open(folder / "results.csv") as file:
+        assert float(next(csv.DictReader(file))["coalesced %"]) == pytest.approx(row["coalesced %"])
+    table = (folder / "table.md").read_text()
+    assert f"{row['coalesced %']:.2f}" in table and "98.33" in table and "100 training" in table
+    assert "Fewer epochs than the paper's" in table and "Only 100 of the 60,000" in table
+    assert table in output
+    for ending in ("png", "svg"):
+        assert (folder / f"figure.{ending}").stat().st_size > 1000
+
+
+def test_finished_runs_are_not_run_again(tmp_path, no_data, monkeypatch):
+    arguments = ("mnist", "--clauses", "50", "--epochs", "2")
+    reproduce(tmp_path, *arguments)
+    first = (tmp_path / "mnist" / "table.md").read_text()
+    trained = []
+    fit = lab.CoTMClassifier.fit
+    monkeypatch.setattr(
+        lab.CoTMClassifier, "fit", lambda *a, **k: trained.append(1) or fit(*a, **k)
+    )
+    code, _ = reproduce(tmp_path, *arguments)
+    assert code == 0 and not trained
+    assert (tmp_path / "mnist" / "table.md").read_text() == first
+    reproduce(tmp_path, *arguments, "--seed", "5")
+    assert len(trained) == 1
+
+
+def test_an_interrupted_run_leaves_nothing_half_done(tmp_path, no_data, monkeypatch):
+    def interrupted(self, X, y):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lab.TMClassifier, "fit", interrupted)
+    code, output = reproduce(tmp_path, "mnist", "--clauses", "50", "--epochs", "2")
+    assert code == 130 and "the same command goes on" in output
+    assert [path.name.split("-")[2] for path in (tmp_path / "runs").iterdir()] == ["coalesced"]
+    assert not (tmp_path / "mnist" / "table.md").exists()
+
+
+def test_learning_speed_counts_epochs(tmp_path, no_data):
+    code, output = reproduce(tmp_path, "learning-speed", "--quick", "--epochs", "3")
+    assert code == 0, output
+    assert "first epoch above 99.3 %" in output and "50 clauses per class, 3 epochs" in output
+
+
+def test_interpret_xor_learns_all_three(tmp_path):
+    code, output = reproduce(tmp_path, "interpret-xor")
+    assert code == 0, output
+    report = json.loads((tmp_path / "interpret-xor" / "results.json").read_text())
+    literals = {row["literals"] for row in report["rows"]}
+    assert literals == {"x1 AND x2", "x1 AND NOT x2", "x2 AND NOT x1", "NOT x1 AND NOT x2"}
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    assert np.array_equal(train_xor(1).predict(X), truth(X))
+
+
+def test_removal_leaves_the_share_it_says():
+    y = np.repeat([0, 1], 1000)
+    for share in paper.IMDB_REMOVED:
+        rows = remove_positive(y, share, seed=1)
+        assert np.bincount(y[rows]).tolist()[:2] == [1000, *([round(1000 * (1 - share))])]
+        assert len(set(rows.tolist())) == len(rows)
+    ranks = halve_by_rank(np.repeat(np.arange(10), 5000), seed=1)
+    assert np.bincount(ranks // 5000).tolist() == [5000, 2500, 1250, 625, 312, 156, 78, 39, 20, 10]
+
+
+def test_the_papers_tables_are_whole():
+    for table in paper.CLAUSES.values():
+        assert all(len(values) == len(paper.COLUMNS) for values in table.values())
+    for column, expected in zip(paper.COLUMNS, paper.MODEL_KB, strict=True):
+        assert images.model_kilobytes(10 * column, 272, 10) == pytest.approx(expected, rel=0.003)
+
+
+def test_the_mean_is_over_the_last_epochs():
+    epochs = [{"test_accuracy": float(k)} for k in range(100)]
+    assert lab.Curve({}, epochs).mean("test_accuracy") == np.mean(range(75, 100))
+    assert lab.Curve({}, epochs[:8]).mean("test_accuracy") == 6.5
+    assert Lab("x", Options(quick=True)).epochs(100, 8) == 8
+    assert Lab("x", Options(quick=True, epochs=3)).epochs(100, 8) == 3
