@@ -24,6 +24,20 @@ def test_example_runs(script, tmp_path):
         assert "[1 1]   0   1   1" in run.stdout
 
 
+def test_notebook_runs(tmp_path, monkeypatch):
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    monkeypatch.setenv("COTM_SMALL", "1")
+    book = nbformat.read(ROOT / "examples" / "mnist.ipynb", as_version=4)
+    nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": tmp_path}}).execute()
+    text = "".join(
+        output.get("text", "") for cell in book.cells for output in cell.get("outputs", ())
+    )
+    accuracy = re.search(r"test accuracy ([\d.]+)%", text)
+    assert accuracy and float(accuracy[1]) > 80
+    assert (tmp_path / "mnist.cotm").exists()
+
+
 def test_readme_code_runs(tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert blocks

@@ -65,9 +65,7 @@ def test_a_table_holds_what_was_measured(tmp_path, no_data):
         assert row[f"{kind} difference"] == pytest.approx(row[f"{kind} %"] - row[f"paper {kind} %"])
     assert row["model kB"] == row["paper model kB"] == 22
     assert {run["settings"]["T"] for run in runs} == {625}
-    assert (
-        report["command"] == "cotm reproduce mnist --epochs 4 --repeats 2 --n-jobs 1 --clauses 50"
-    )
+    assert report["command"] == "cotm reproduce mnist --epochs 4 --repeats 2 --jobs 1 --clauses 50"
     with open(folder / "results.csv") as file:
         assert float(next(csv.DictReader(file))["coalesced %"]) == pytest.approx(row["coalesced %"])
     table = (folder / "table.md").read_text()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .baselines import baselines
+from .better import better_fashion_mnist, better_mnist
 from .images import fashion_mnist, kmnist, learning_speed, mnist
 from .imbalance import cifar10_imbalance, imdb_imbalance
 from .interpret import interpret_xor
@@ -23,6 +24,8 @@ EXPERIMENTS: dict[str, Callable[[Lab], None]] = {
     "imdb-imbalance": imdb_imbalance,
     "cifar10-imbalance": cifar10_imbalance,
     "interpret-xor": interpret_xor,
+    "better-mnist": better_mnist,
+    "better-fashion-mnist": better_fashion_mnist,
 }
 
 __all__ = ["EXPERIMENTS", "Lab", "Options"]

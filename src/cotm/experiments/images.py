@@ -13,11 +13,8 @@ from .lab import COLOURS, Curve, Lab
 
 _PATCH = (10, 10)
 _KINDS = ("coalesced", "weighted")
-_LOADERS = {
-    "mnist": ("MNIST", load_mnist),
-    "fashion-mnist": ("Fashion-MNIST", load_fashion_mnist),
-    "kmnist": ("Kuzushiji-MNIST", load_kmnist),
-}
+_LOADERS = {"mnist": load_mnist, "fashion-mnist": load_fashion_mnist, "kmnist": load_kmnist}
+TITLES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "kmnist": "Kuzushiji-MNIST"}
 
 
 def mnist(lab: Lab) -> None:
@@ -37,7 +34,7 @@ def kmnist(lab: Lab) -> None:
 
 def load_bits(name: str) -> tuple[Any, Any, Any, Any]:
     """A data set as bits, by adaptive Gaussian thresholds with window 11 and constant 2."""
-    x_train, y_train, x_test, y_test = _LOADERS[name][1]()
+    x_train, y_train, x_test, y_test = _LOADERS[name]()
     threshold = AdaptiveGaussianThreshold()
     return threshold.fit_transform(x_train), y_train, threshold.transform(x_test), y_test
 
@@ -69,7 +66,7 @@ def _columns(lab: Lab) -> tuple[int, ...]:
 
 
 def _clauses_table(lab: Lab, name: str) -> None:
-    title = _LOADERS[name][0]
+    title = TITLES[name]
     data = load_bits(name)
     epochs = lab.epochs(full=100, quick=8)
     columns = _columns(lab)

@@ -279,7 +279,7 @@ def _flags(options: Options) -> str:
     for name in ("epochs", "repeats", "seed", "backend", "n_jobs"):
         value = getattr(options, name)
         if value != getattr(default, name):
-            found += f" --{name.replace('_', '-')} {value}"
+            found += f" --{name.removeprefix('n_')} {value}"
     if options.clauses:
         found += "".join(f" --clauses {n}" for n in options.clauses)
     return found + (" --quick" if options.quick else "")
