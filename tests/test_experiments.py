@@ -125,6 +125,7 @@ def test_removal_leaves_the_share_it_says():
         rows = remove_positive(y, share, seed=1)
         assert np.bincount(y[rows]).tolist()[:2] == [1000, *([round(1000 * (1 - share))])]
         assert len(set(rows.tolist())) == len(rows)
+        assert abs(y[rows[: len(rows) // 2]].mean() - y[rows].mean()) < 0.1, "not shuffled"
     ranks = halve_by_rank(np.repeat(np.arange(10), 5000), seed=1)
     assert np.bincount(ranks // 5000).tolist() == [5000, 2500, 1250, 625, 312, 156, 78, 39, 20, 10]
 

@@ -28,10 +28,9 @@ def remove_positive(y: Any, share: float, seed: int) -> Any:
     array([50,  5])
     """
     rng = np.random.default_rng(seed)
-    rows = rng.permutation(len(y))
-    positive = rows[y[rows] == 1]
-    kept = positive[: len(positive) - round(share * len(positive))]
-    return rows[(y[rows] == 0) | np.isin(rows, kept)]
+    positive = rng.permutation(np.flatnonzero(y == 1))
+    kept = positive[round(share * len(positive)) :]
+    return rng.permutation(np.concatenate([np.flatnonzero(y == 0), kept]))
 
 
 def halve_by_rank(y: Any, seed: int) -> Any:
