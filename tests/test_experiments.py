@@ -8,7 +8,17 @@ import pytest
 from typer.testing import CliRunner
 
 from cotm.cli import app
-from cotm.experiments import EXPERIMENTS, Lab, Options, images, lab, paper
+from cotm.experiments import (
+    EXPERIMENTS,
+    Lab,
+    Options,
+    better,
+    comparison,
+    images,
+    imbalance,
+    lab,
+    paper,
+)
 from cotm.experiments.imbalance import halve_by_rank, remove_positive
 from cotm.experiments.interpret import train_xor, truth
 
@@ -25,7 +35,8 @@ def small_images(name):
 
 @pytest.fixture
 def no_data(monkeypatch):
-    monkeypatch.setattr(images, "load_bits", small_images)
+    for module in (images, better, comparison):
+        monkeypatch.setattr(module, "load_bits", small_images)
 
 
 def reproduce(folder, *arguments):
@@ -117,6 +128,55 @@ def test_interpret_xor_learns_all_three(tmp_path):
     assert literals == {"x1 AND x2", "x1 AND NOT x2", "x2 AND NOT x1", "NOT x1 AND NOT x2"}
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     assert np.array_equal(train_xor(1).predict(X), truth(X))
+
+
+def test_better_settings_are_chosen_without_the_test_set(tmp_path, no_data):
+    code, output = reproduce(tmp_path, "better-mnist", "--quick", "--epochs", "2")
+    assert code == 0, output
+    rows = json.loads((tmp_path / "better-mnist-quick" / "results.json").read_text())["rows"]
+    assert rows[0]["held-out %"] == max(row["held-out %"] for row in rows)
+    assert rows[0]["test %"] is not None
+    runs = [json.loads(path.read_text())["settings"] for path in (tmp_path / "runs").iterdir()]
+    assert {tuple(run["rows"]) for run in runs} == {(84, 16), (100, 20)}
+
+
+def test_baselines_stand_beside_scikit_learn(tmp_path, no_data, monkeypatch):
+    monkeypatch.setattr(comparison, "XOR", {**comparison.XOR, "n_clauses": 20, "T": 100})
+    code, output = reproduce(tmp_path, "baselines", "--quick", "--epochs", "2")
+    assert code == 0, output
+    rows = json.loads((tmp_path / "baselines-quick" / "results.json").read_text())["rows"]
+    table = {row["model"]: row for row in rows}
+    assert 50 < table["random forest"]["2D Noisy XOR %"] < 100
+    assert table["simple CNN"]["MNIST %"] is None and table["simple CNN"]["paper MNIST %"] == 99.06
+    assert table["CoTM (peak)"]["MNIST %"] >= table["CoTM (mean)"]["MNIST %"]
+
+
+def test_imdb_with_reviews_removed(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    words = np.array([f"word{k}" for k in range(30)])
+    y = np.repeat([0, 1], 200).astype(np.uint8)
+    texts = [
+        " ".join(["bad", "good"][label : label + 1] + list(rng.choice(words, 8))) for label in y
+    ]
+    monkeypatch.setattr(imbalance, "load_imdb", lambda: (texts, y, texts[::4], y[::4]))
+    code, output = reproduce(tmp_path, "imdb-imbalance", "--quick", "--epochs", "3")
+    assert code == 0, output
+    rows = json.loads((tmp_path / "imdb-imbalance-quick" / "results.json").read_text())["rows"]
+    assert [row["removed"] for row in rows] == [0.0, 0.5, 0.9]
+    assert rows[0]["coalesced %"] > 90 and rows[0]["coalesced loss"] == 0
+    assert rows[2]["paper plain loss"] == 30.5
+
+
+def test_cifar10_with_classes_of_halving_size(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = (np.arange(400) % 10).astype(np.uint8)
+    x = rng.integers(0, 256, (400, 32, 32, 3), dtype=np.uint8)
+    monkeypatch.setattr(imbalance, "load_cifar10", lambda: (x, y, x[:100], y[:100]))
+    code, output = reproduce(tmp_path, "cifar10-imbalance", "--quick", "--epochs", "1")
+    assert code == 0, output
+    rows = json.loads((tmp_path / "cifar10-imbalance-quick" / "results.json").read_text())["rows"]
+    assert [row["examples"] for row in rows] == [40, 20, 10, 5, 2, 1, 1, 1, 1, 1]
+    assert all(0 <= row["plain F1"] <= 1 for row in rows)
 
 
 def test_removal_leaves_the_share_it_says():

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .baselines import baselines
 from .better import better_fashion_mnist, better_mnist
+from .comparison import baselines
 from .images import fashion_mnist, kmnist, learning_speed, mnist
 from .imbalance import cifar10_imbalance, imdb_imbalance
 from .interpret import interpret_xor

@@ -20,13 +20,11 @@ def candidates(base: dict[str, Any]) -> dict[str, dict[str, Any]]:
     changes: dict[str, dict[str, Any]] = {
         "the paper's": {},
         "e = 1": {"e": 1.0},
-        "e = 0.5": {"e": 0.5},
         "e = 1, T halved": {"e": 1.0, "T": T // 2},
-        "e = 1, T doubled": {"e": 1.0, "T": 2 * T},
         "e = 1, s halved": {"e": 1.0, "s": s / 2},
-        "e = 1, s x 1.5": {"e": 1.0, "s": 1.5 * s},
-        "e = 1, no boost": {"e": 1.0, "boost_true_positive": False},
-        "e = 1, 64 literals at most": {"e": 1.0, "max_literals": 64},
+        "e = 1, T and s halved": {"e": 1.0, "T": T // 2, "s": s / 2},
+        "e = 1, T a quarter, s halved": {"e": 1.0, "T": T // 4, "s": s / 2},
+        "e = 1, s a third": {"e": 1.0, "s": s / 3},
     }
     return {name: {**base, **change} for name, change in changes.items()}
 
