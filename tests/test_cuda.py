@@ -102,6 +102,22 @@ def test_auto_takes_a_device_where_it_gains(monkeypatch):
     assert choose("auto", large_spec(), 60_000, training=True) == "resolved auto"
 
 
+def test_auto_stays_on_the_processor_where_the_device_is_full(monkeypatch):
+    monkeypatch.delenv("COTM_BACKEND", raising=False)
+    make_backend = cotm.machine.make_backend
+
+    def make(name, *arguments):
+        if name == "cuda":
+            raise MemoryError("the device is full")
+        return make_backend(name, *arguments)
+
+    monkeypatch.setattr(cotm.machine, "make_backend", make)
+    monkeypatch.setattr(cotm.machine, "choose_backend", lambda *a, **k: "cuda")
+    machine = cotm.Machine(4, T=2, random_state=1).fit([[0], [1]], [[0], [1]])
+    assert machine._backend.name == "native"
+    assert machine.predict([[0], [1]]).shape == (2, 1)
+
+
 # Equality -------------------------------------------------------------------------------------
 
 

@@ -197,6 +197,16 @@ def test_the_papers_tables_are_whole():
         assert images.model_kilobytes(10 * column, 272, 10) == pytest.approx(expected, rel=0.003)
 
 
+def test_flags_in_reports_are_options_of_the_command(tmp_path):
+    options = Options(epochs=3, repeats=2, seed=4, backend="native", n_jobs=1, clauses=(50, 100))
+    help_text = RUNNER.invoke(app, ["reproduce", "--help"], env={"COLUMNS": "200"}).output
+    flags = lab._flags(options).split()
+    assert [flag for flag in flags if flag.startswith("--")] == [
+        "--epochs", "--repeats", "--seed", "--backend", "--jobs", "--clauses", "--clauses",
+    ]  # fmt: skip
+    assert all(flag in help_text for flag in flags if flag.startswith("--"))
+
+
 def test_the_mean_is_over_the_last_epochs():
     epochs = [{"test_accuracy": float(k)} for k in range(100)]
     assert lab.Curve({}, epochs).mean("test_accuracy") == np.mean(range(75, 100))

@@ -45,7 +45,12 @@ _MOST_VOTES = 2**47
 
 def as_device_array(X: Any) -> Any:
     """An array that lies on a device as CuPy's, without a copy."""
-    return X if isinstance(X, cp.ndarray) else cp.from_dlpack(X)
+    if isinstance(X, cp.ndarray):
+        return X
+    try:
+        return cp.from_dlpack(X)  # waits for what is still computing X
+    except (BufferError, RuntimeError, TypeError):  # types that DLPack does not carry
+        return cp.asarray(X)
 
 
 def works(name: str) -> bool:
