@@ -108,3 +108,21 @@ def random_weights(rng: np.random.Generator, spec: Spec) -> NDArray[np.int32]:
             weights = np.where(weights == 0, 1, weights)
         weights[spec.owners()[:, None] != np.arange(spec.m)] = 0
     return weights.astype(np.int32)
+
+
+def outcome(backend, c):
+    """Everything a backend makes of a configuration."""
+    data = backend.prepare(c.examples)
+    counts = backend.train(data, c.targets, c.scales, c.order, c.step)
+    memory, weights = backend.state()
+    return counts, memory, weights, backend.votes(data), backend.clause_outputs(data)
+
+
+def assert_equal(expected, found, what):
+    """Two outcomes agree to the bit."""
+    assert expected[0] == found[0], f"{what}: counts"
+    for name, a, b in zip(
+        ("memory", "weights", "votes", "outputs"), expected[1:], found[1:], strict=True
+    ):
+        assert a.dtype == b.dtype and a.shape == b.shape, f"{what}: {name}"
+        assert np.array_equal(a, b), f"{what}: {name}"

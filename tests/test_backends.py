@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from configurations import random_configuration
+from configurations import assert_equal, outcome, random_configuration
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,22 +31,6 @@ def test_the_expected_build_is_tested():
     if not expected:
         pytest.skip("no particular build was asked for")
     assert os.path.realpath(cotm.__file__).startswith(os.path.realpath(expected))
-
-
-def outcome(backend, c):
-    data = backend.prepare(c.examples)
-    counts = backend.train(data, c.targets, c.scales, c.order, c.step)
-    memory, weights = backend.state()
-    return counts, memory, weights, backend.votes(data), backend.clause_outputs(data)
-
-
-def assert_equal(expected, found, what):
-    assert expected[0] == found[0], f"{what}: counts"
-    for name, a, b in zip(
-        ("memory", "weights", "votes", "outputs"), expected[1:], found[1:], strict=True
-    ):
-        assert a.dtype == b.dtype and a.shape == b.shape, f"{what}: {name}"
-        assert np.array_equal(a, b), f"{what}: {name}"
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

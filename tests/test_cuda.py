@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
-from configurations import random_configuration
+from configurations import assert_equal, outcome, random_configuration
 
 import cotm
 from cotm import backends
@@ -119,22 +119,6 @@ def test_auto_stays_on_the_processor_where_the_device_is_full(monkeypatch):
 
 
 # Equality -------------------------------------------------------------------------------------
-
-
-def outcome(backend, c):
-    data = backend.prepare(c.examples)
-    counts = backend.train(data, c.targets, c.scales, c.order, c.step)
-    memory, weights = backend.state()
-    return counts, memory, weights, backend.votes(data), backend.clause_outputs(data)
-
-
-def assert_equal(expected, found, what):
-    assert expected[0] == found[0], f"{what}: counts"
-    for name, a, b in zip(
-        ("memory", "weights", "votes", "outputs"), expected[1:], found[1:], strict=True
-    ):
-        assert a.dtype == b.dtype and a.shape == b.shape, f"{what}: {name}"
-        assert np.array_equal(a, b), f"{what}: {name}"
 
 
 #: As it comes; on one block, so that much lies in global memory; with and without lists.

@@ -24,6 +24,9 @@ def candidates(base: dict[str, Any]) -> dict[str, dict[str, Any]]:
         "e = 1, s halved": {"e": 1.0, "s": s / 2},
         "e = 1, T and s halved": {"e": 1.0, "T": T // 2, "s": s / 2},
         "e = 1, T a quarter, s halved": {"e": 1.0, "T": T // 4, "s": s / 2},
+        "e = 1, T doubled": {"e": 1.0, "T": 2 * T},
+        "e = 1, T doubled, s halved": {"e": 1.0, "T": 2 * T, "s": s / 2},
+        "e = 1, T x 4, s halved": {"e": 1.0, "T": 4 * T, "s": s / 2},
         "e = 1, s a third": {"e": 1.0, "s": s / 3},
     }
     return {name: {**base, **change} for name, change in changes.items()}
