@@ -65,7 +65,7 @@ def naive_step(spec, memory, weights, patches, target, scale, step):
                     new_memory[j][k] += 1
             if c[j] and spec.learn_weights:
                 moved = int(weights[j][i]) + (1 if y else -1)
-                if not spec.sharing:
+                if not spec.sharing and weights[j][i] != 0:
                     moved = max(1, moved) if weights[j][i] > 0 else min(-1, moved)
                 new_weights[j][i] = max(-spec.max_weight, min(spec.max_weight, moved))
         new_memory[j] = [max(-spec.N, min(spec.N - 1, x)) for x in new_memory[j]]
