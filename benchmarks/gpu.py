@@ -31,6 +31,7 @@ import numpy as np
 
 import cotm
 from cotm.backends import cuda
+from cotm.backends.cuda_plan import PARTS, Plan
 
 ROOT = Path(__file__).resolve().parent.parent
 #: clauses -> T, s
@@ -71,7 +72,7 @@ def model(n: int, backend: str = "cuda", **options: Any) -> cotm.CoTMClassifier:
     return cotm.CoTMClassifier(n, T=T, s=s, backend=backend, **{**chosen, **options})
 
 
-def barrier_microseconds(plan: cuda.Plan, m: int, steps: int = 20_000) -> float:
+def barrier_microseconds(plan: Plan, m: int, steps: int = 20_000) -> float:
     """One crossing of votes between the blocks of a plan."""
     options = dict(ENTRY="u16", SUM="i32", SHARED=0, LISTED=0, SEARCHES=0, LONG_ROWS=0, MANY=0,
                    LIMITED=0, THREADS=1024)  # fmt: skip
@@ -120,7 +121,7 @@ def measure(n: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "blocks": plan.blocks,
         "threads": plan.threads,
         "shared_bytes": plan.shared_bytes,
-        "in_shared": [part for part in cuda._PARTS if plan.holds(part)],
+        "in_shared": [part for part in PARTS if plan.holds(part)],
         "listed": plan.listed,
         "barrier_microseconds": barrier_microseconds(plan, 10),
     }

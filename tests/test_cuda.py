@@ -1,5 +1,6 @@
 """The CUDA backend equals the others bit for bit, and says what is wrong where it cannot run."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ from configurations import assert_equal, outcome, random_configuration
 
 import cotm
 from cotm import backends
+from cotm.backends import cuda_plan
+from cotm.backends.cuda_plan import BatchLayout, Sizes, make_plan
 from cotm.backends.reference import ReferenceBackend
 from cotm.literals import Examples, PatchGrid
 from cotm.machine import start_weights
@@ -55,6 +58,33 @@ VARIANTS = [
 ]
 
 
+def compile_kernels(variant, architecture, source, folder):
+    options = {**VARIANTS[variant], "THREADS": 1024}
+    run = subprocess.run(
+        [nvcc(), "-std=c++17", "-cubin", f"-arch=sm_{architecture}", "-Werror", "all-warnings"]
+        + [f"-DCOTM_{key}={value}" for key, value in options.items()]
+        + ["-o", str(folder / "cotm.cubin"), str(source)],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_structs_are_the_same_on_both_sides(tmp_path):
+    """Fields that cotm.cu takes by value lie where Python puts them."""
+    checks = [SOURCE.read_text()]
+    for name, dtype in (("Machine", cuda_plan.MACHINE), ("Task", cuda_plan.TASK)):
+        checks.append(f"static_assert(sizeof({name}) == {dtype.itemsize});")
+        for field, (_, offset) in dtype.fields.items():
+            checks.append(f"static_assert(__builtin_offsetof({name}, {field}) == {offset});")
+    checks.append(f"static_assert(sizeof(Head) == {cuda_plan.HEAD_BYTES});")
+    checks.append(f"static_assert(kBatch == {cuda_plan.BATCH} && kKeys == {cuda_plan._KEYS});")
+    for part, name in enumerate(cuda_plan.PARTS):
+        checks.append(f"static_assert(k{name.capitalize()} == {part});")
+    (tmp_path / "checks.cu").write_text("\n".join(checks))
+    compile_kernels(2, 90, tmp_path / "checks.cu", tmp_path)
+
+
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
 def test_kernels_compile(variant, tmp_path):
     """For the oldest architecture the compiler knows from 7.0 on, and for 9.0."""
@@ -62,15 +92,32 @@ def test_kernels_compile(variant, tmp_path):
     known = sorted(int(line.removeprefix("compute_")) for line in listed.stdout.split())
     oldest = min(arch for arch in known if arch >= 70)
     architecture = [oldest, 90 if 90 in known else oldest][variant % 2]
-    options = {**VARIANTS[variant], "THREADS": 1024}
-    run = subprocess.run(
-        [nvcc(), "-std=c++17", "-cubin", f"-arch=sm_{architecture}", "-Werror", "all-warnings"]
-        + [f"-DCOTM_{key}={value}" for key, value in options.items()]
-        + ["-o", str(tmp_path / "cotm.cubin"), str(SOURCE)],
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
+    compile_kernels(variant, architecture, SOURCE, tmp_path)
+
+
+def test_a_search_sees_every_column():
+    """Chunks of 32 bits begin at patches, and the bits in them are those of all patches."""
+    for width, patch, stride in itertools.product((1, 5, 28, 32, 33, 70), (1, 2, 8), range(1, 41)):
+        if patch > width:
+            continue
+        grid = PatchGrid(3, width, 1, 1, patch, 1, stride)
+        layout = BatchLayout.of(grid)
+        if width <= 32:  # the kernels then look at one chunk
+            assert grid.columns <= layout.lane_columns
+        assert (layout.lane_columns - 1) * stride < 32, "starts beyond the word"
+
+
+def test_a_plan_stays_within_shared_memory():
+    for n, m, most in itertools.product(
+        (1, 3, 500, 20_000, 80_000), (1, 10, 3000), (49_152, 232_448)
+    ):
+        spec = Spec(n=n, m=m, grid=PatchGrid(28, 28, 1, 10, 10), T=100, q=6554, N=128)
+        plan = make_plan(spec, Sizes.of(spec, BatchLayout.of(spec.grid)), 132, most)
+        assert plan.shared_bytes <= most and plan.blocks <= min(n, 132)
+        assert 64 <= plan.threads <= 1024 and plan.threads % 32 == 0
+        workers = plan.threads // 32 - min(plan.threads // 32 - 1, -(-m // 32))
+        assert plan.listed or -(-n // plan.blocks) <= workers
+    assert not plan.holds("outputs")  # of 3,000 outputs, which take 243 kB
 
 
 # Without a device -----------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     header, tensors = _encode(estimator)
     text = json.dumps(header)
     metadata = {"cotm": text, "sha256": _checksum(text, tensors)}
-    _replace_file(Path(path), safetensors.numpy.save(tensors, metadata))
+    replace_file(Path(path), safetensors.numpy.save(tensors, metadata), "the model")
 
 
 def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -173,7 +173,7 @@ def _checksum(text: str, tensors: dict[str, NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
-def _replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes, what: str) -> None:
     """A crash at any point leaves the old file or the new one, never a part."""
     path = Path(os.path.realpath(path))  # a link stays a link
     temporary = None
@@ -196,7 +196,7 @@ def _replace_file(path: Path, data: bytes) -> None:
             temporary.unlink(missing_ok=True)
         raise type(error)(
             error.errno,
-            f"the model was not saved ({error.strerror}); choose a path you may write to",
+            f"{what} was not saved ({error.strerror}); choose a path you may write to",
             str(path),
         ) from error
 

@@ -1,4 +1,4 @@
-"""Arrays that lie on a GPU: CuPy's, PyTorch's, JAX's, anything that speaks DLPack."""
+"""Arrays that lie on a GPU: CuPy's, PyTorch's, anything that speaks DLPack."""
 
 from __future__ import annotations
 

@@ -21,20 +21,12 @@ from numpy.typing import NDArray
 from ..literals import Examples, PatchGrid
 from ..parameters import format_bytes
 from ..spec import Spec
+from .cuda_plan import BATCH, HEAD_BYTES, MACHINE, TASK, BatchLayout, Sizes, make_plan
 from .protocol import TrainCounts
 
 _SOURCE = Path(__file__).with_name("cotm.cu")
-_BATCH = 32  # kBatch, kKeys and kSlice of cotm.cu
-_KEYS = 32
-_SLICE = 4096
+_SLICE = 4096  # kSlice of cotm.cu
 _THREADS = 256  # of a block, where it does not matter
-_MOST_THREADS = 1024
-_HEAD_BYTES = 28
-#: Clauses of a block: the fewest that are worth one, and how many want more than 512 threads,
-#: as do long rows.
-_FEWEST_CLAUSES = 4
-_CROWD = 256
-_LONG_ROW = 2048
 #: Bytes of batches prepared before a launch.
 _BATCH_BYTES = 256 << 20
 #: Bytes of X that lie on the device unpacked.
@@ -89,27 +81,6 @@ def device_index(name: str) -> int:
     return index
 
 
-# What cotm.cu takes by value: the same fields in the same order ------------------------------
-
-
-def _struct(**fields: str) -> np.dtype[np.void]:
-    """Fields by type, each a list of names."""
-    names = [(name, kind) for kind, names in fields.items() for name in names.split()]
-    return np.dtype(names, align=True)
-
-
-_MACHINE = _struct(
-    uint64="rows weights lists heads ahead slots is_chosen outputs fresh offsets seed T",
-    float64="per_full",
-    uint32="n m features positions grid_rows grid_columns stride_rows stride_columns pitch_bits "
-    "words row_words image_words lane_columns lane_mask row_bytes capacity q depth max_literals "
-    "max_weight boost e_scales_type2 sharing learn_weights",
-)
-_TASK = _struct(uint64="batches images targets scales ballot counts step", uint32="count one_scale")
-#: Parts in the order of cotm.cu's enum Part.
-_PARTS = ("outputs", "words", "images", "offsets", "heads", "weights", "rows", "lists")
-
-
 @functools.cache
 def _module(device: int, options: tuple[str, ...], cooperative: bool) -> Any:
     """cotm.cu for one device; CuPy keeps what it compiled on disk."""
@@ -128,129 +99,6 @@ def _module(device: int, options: tuple[str, ...], cooperative: bool) -> Any:
         ),
         enable_cooperative_groups=cooperative,
     )
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Of what a machine is made of."""
-
-    row: int  # bytes of a clause's memory
-    lists: int  # bytes of a clause's lists
-    outputs: int  # bytes of scratch for all outputs
-    words: int  # of a batch
-    image: int  # words of an image
-    content: int  # features of a patch's content
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a training launch is laid out on a device."""
-
-    blocks: int
-    threads: int
-    in_shared: int  # a bit per part
-    shared_bytes: int
-    listed: bool  # whether clauses that get feedback are listed, or warps look through their own
-
-    def holds(self, part: str) -> bool:
-        return bool(self.in_shared >> _PARTS.index(part) & 1)
-
-
-def make_plan(
-    spec: Spec,
-    sizes: Sizes,
-    processors: int,
-    most_shared: int,
-    blocks: int | None = None,
-    threads: int | None = None,
-    listed: bool | None = None,
-) -> Plan:
-    """Spread clauses over the processors; give shared memory to what is used most.
-
-    What is not given is chosen as measured, see docs/performance.md.
-    """
-    # Few clauses are worth few blocks: votes then meet sooner.
-    blocks = min(spec.n, blocks or min(processors, -(-spec.n // _FEWEST_CLAUSES)))
-    clauses = -(-spec.n // blocks)
-    pollers = -(-spec.m // 32)
-    if threads is None:
-        alone = 32 * min(max(4, clauses + pollers), 64)
-        long = spec.grid.n_features > _LONG_ROW
-        crowd = _MOST_THREADS if clauses > _CROWD or long else 512
-        threads = alone if alone <= _MOST_THREADS and listed is not True else crowd
-    warps = threads // 32
-    workers = warps - min(warps - 1, pollers)
-    if listed is None:
-        listed = clauses > workers
-    elif not listed and clauses > 32 * workers:
-        raise ValueError(f"{clauses} clauses are too many for {workers} warps without a list")
-
-    def aligned(size: int) -> int:
-        return -(-size // 16) * 16
-
-    needs = {
-        "outputs": sizes.outputs,
-        "words": aligned(8 * sizes.words),
-        "images": aligned(8 * _BATCH * sizes.image),
-        "offsets": aligned(4 * sizes.content),
-        "heads": aligned(_HEAD_BYTES * clauses)
-        + aligned(8 * clauses)
-        + aligned((4 if listed else 8) * clauses)
-        + aligned(4 * -(-clauses // 32)),
-        "weights": aligned(4 * clauses * spec.m),
-        "rows": aligned(clauses * sizes.row),
-        "lists": aligned(clauses * sizes.lists),
-    }
-    used, in_shared = 48 + aligned(warps * min(spec.m, _KEYS) * 8), 0
-    for index, part in enumerate(_PARTS):
-        if used + needs[part] <= most_shared:
-            used, in_shared = used + needs[part], in_shared | 1 << index
-    return Plan(blocks, threads, in_shared, used, listed)
-
-
-@dataclass(frozen=True)
-class BatchLayout:
-    """Where the bits of 32 examples lie, in both forms (see cotm.cu)."""
-
-    grid: PatchGrid
-    pitch_bits: int
-
-    @classmethod
-    def of(cls, grid: PatchGrid) -> BatchLayout:
-        return cls(grid, (grid.width - 1).bit_length())
-
-    @property
-    def bits(self) -> int:
-        return self.grid.height * self.grid.width * self.grid.channels
-
-    @property
-    def rows(self) -> int:
-        """Rows of pixels, of all channels."""
-        return self.grid.height * self.grid.channels
-
-    @property
-    def words(self) -> int:
-        return self.rows << self.pitch_bits
-
-    @property
-    def row_words(self) -> int:
-        return -(-self.grid.width // 32)
-
-    @property
-    def image_words(self) -> int:
-        return self.rows * self.row_words if self.grid.n_patches > 1 else 0
-
-    @property
-    def lane_columns(self) -> int:
-        """Patches side by side whose first bits lie within 32."""
-        return -(-32 // self.grid.stride_columns)
-
-    def offsets(self) -> NDArray[np.uint32]:
-        """Words between a patch's first bit and each of its bits, in the features' order."""
-        grid = self.grid
-        row, column, channel = np.indices((grid.patch_height, grid.patch_width, grid.channels))
-        offsets = ((channel * grid.height + row) << self.pitch_bits) + column
-        return offsets.reshape(-1).astype(np.uint32)
 
 
 @dataclass(frozen=True)
@@ -287,17 +135,8 @@ class CudaBackend:
         grid = spec.grid
         self._layout = layout = BatchLayout.of(grid)
         offsets = layout.offsets()
-        narrow = int(offsets.max(initial=0)) < 2**16
-        self._entry = "u16" if narrow else "u32"
-        capacity = -(-len(offsets) // 4) * 4  # of each of a clause's two lists
-        sizes = Sizes(
-            row=4 * -(-grid.n_features // 2),
-            lists=2 * capacity * (2 if narrow else 4),
-            outputs=-(-spec.m * 81 // 16) * 16,
-            words=layout.words,
-            image=layout.image_words,
-            content=len(offsets),
-        )
+        sizes = Sizes.of(spec, layout)
+        self._entry = sizes.entry
         with self._on_device():
             attributes = cp.cuda.Device().attributes
             self._most_shared = attributes["MaxSharedMemoryPerBlockOptin"]
@@ -308,7 +147,7 @@ class CudaBackend:
             self._weights = cp.asarray(np.ascontiguousarray(weights, dtype=np.int32))
             self._load_rows(memory)
         self._largest = int(np.abs(weights.astype(np.int64)).max(initial=0))
-        self._machine = self._parameters(capacity)
+        self._machine = self._parameters(sizes)
         self._lists_current = self._live_current = False
 
     # The device --------------------------------------------------------------------------
@@ -330,7 +169,7 @@ class CudaBackend:
 
     def _allocate(self, sizes: Sizes) -> None:
         n, plan = self.spec.n, self.plan
-        per_clause = sizes.row + sizes.lists + 4 * self.spec.m + _HEAD_BYTES + 24
+        per_clause = sizes.row + sizes.lists + 4 * self.spec.m + HEAD_BYTES + 24
         free = free_memory()
         if n * per_clause > free:
             raise MemoryError(
@@ -342,7 +181,7 @@ class CudaBackend:
         self._row_bytes = sizes.row
         self._rows = cp.empty(n * sizes.row, dtype=np.int8)
         self._lists = cp.empty(n * sizes.lists, dtype=np.uint8)
-        self._heads = cp.empty(n * _HEAD_BYTES, dtype=np.uint8)
+        self._heads = cp.empty(n * HEAD_BYTES, dtype=np.uint8)
         self._ahead = cp.empty(2 * n, dtype=np.uint32)
         self._slots = cp.empty(2 * n, dtype=np.uint32)
         self._is_chosen = cp.empty(n // 32 + plan.blocks + 1, dtype=np.uint32)
@@ -353,7 +192,7 @@ class CudaBackend:
         self._live = cp.empty(n, dtype=np.uint32)
         self._live_count = cp.empty(1, dtype=np.uint32)
 
-    def _parameters(self, capacity: int) -> NDArray[np.void]:
+    def _parameters(self, sizes: Sizes) -> NDArray[np.void]:
         spec, grid, layout = self.spec, self.spec.grid, self._layout
         values = {
             "rows": self._rows.data.ptr,
@@ -384,7 +223,7 @@ class CudaBackend:
             "lane_columns": layout.lane_columns,
             "lane_mask": sum(1 << k * grid.stride_columns for k in range(layout.lane_columns)),
             "row_bytes": self._row_bytes,
-            "capacity": capacity,
+            "capacity": sizes.capacity,
             "q": spec.q,
             "depth": spec.N,
             "max_literals": spec.max_literals or 0,
@@ -394,7 +233,7 @@ class CudaBackend:
             "sharing": spec.sharing,
             "learn_weights": spec.learn_weights,
         }
-        parameters = np.zeros((), dtype=_MACHINE)
+        parameters = np.zeros((), dtype=MACHINE)
         for key, value in values.items():
             parameters[key] = value
         return parameters
@@ -494,7 +333,7 @@ class CudaBackend:
         """The examples of an order turned inside out, 32 at a time."""
         count, layout, grid = len(order), self._layout, data.grid
         rows = cp.asarray(np.ascontiguousarray(order, dtype=np.int64))
-        batches = cp.empty((-(-count // _BATCH), layout.words), dtype=np.uint32)
+        batches = cp.empty((-(-count // BATCH), layout.words), dtype=np.uint32)
         size = np.uint32(count)
         if data.packed is not None:
             shape = (grid.width, grid.height, grid.channels, layout.pitch_bits)
@@ -518,7 +357,7 @@ class CudaBackend:
     def _images(self, batches: Any) -> Any:
         """The images of batches as rows of bits."""
         layout, grid = self._layout, self.spec.grid
-        images = cp.empty((len(batches), _BATCH, layout.image_words), dtype=np.uint32)
+        images = cp.empty((len(batches), BATCH, layout.image_words), dtype=np.uint32)
         if layout.image_words:
             shape = (layout.rows, grid.width, layout.row_words, layout.pitch_bits)
             self._launch(
@@ -533,7 +372,7 @@ class CudaBackend:
 
     def _batch_rows(self) -> int:
         """Examples whose batches are prepared at a time."""
-        return _BATCH * max(1, _BATCH_BYTES // (4 * self._layout.words))
+        return BATCH * max(1, _BATCH_BYTES // (4 * self._layout.words))
 
     # Training ----------------------------------------------------------------------------
 
@@ -578,7 +417,7 @@ class CudaBackend:
             "ballot": cp.zeros(2 * spec.m, dtype=np.uint64),
             "counts": counts,
         }
-        task = np.zeros((), dtype=_TASK)
+        task = np.zeros((), dtype=TASK)
         for key, array in arrays.items():
             task[key] = array.data.ptr
         task["step"], task["count"] = step, len(order)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
-import os
 import platform
 import re
 import sys
@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import __version__
 from ..classifier import CoTMClassifier, TMClassifier
+from ..files import replace_file
 from ..parameters import available_processors
 from ..progress import format_seconds
 
@@ -167,11 +168,11 @@ class Lab:
         document = json.dumps({**facts, "rows": rows}, indent=1) + "\n"
         write_whole(self.folder / "results.json", document)
         keys = list(dict.fromkeys(key for row in rows for key in row))
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self.folder / "results.csv", "w", newline="") as file:
-            writer = csv.DictWriter(file, keys)
-            writer.writeheader()
-            writer.writerows(rows)
+        table = io.StringIO()
+        writer = csv.DictWriter(table, keys)
+        writer.writeheader()
+        writer.writerows(rows)
+        write_whole(self.folder / "results.csv", table.getvalue())
         text = f"# {title}\n\n{markdown_table(rows)}\n\n" + "\n".join(f"- {note}" for note in notes)
         text += f"\n- `{command}`; {machine['processor']}, {machine['cores']} cores"
         text += f"; cotm {machine['cotm']}\n"
@@ -251,14 +252,9 @@ def describe_machine(backend: str) -> dict[str, Any]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all, and the folders to it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        partial.write_text(text)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    replace_file(path, text.encode(), "the result")
 
 
 def _accuracy(predicted: Any, expected: Any) -> dict[str, float]:
