@@ -242,8 +242,9 @@ def test_estimate():
 def test_weights_of_examples_and_classes():
     X, y = np.repeat([[0], [1]], [90, 10], axis=0), np.repeat([0, 1], [90, 10])
     balanced = small(class_weight="balanced").fit(X, y)
-    by_hand = small().fit(X, y, sample_weight=np.where(y == 1, 5.0, 100 / 180))
-    assert state(balanced) == state(by_hand)
+    by_hand = small().fit(X, y, sample_weight=np.where(y == 1, 1.0, 1 / 9))
+    assert state(balanced) == state(by_hand), "each class gives as much feedback as the other"
+    assert state(small(class_weight={0: 1, 1: 9}).fit(X, y)) == state(by_hand)
     assert state(small(class_weight={0: 1, 1: 0.25}).fit(X, y)) == state(
         small().fit(X, y, sample_weight=np.where(y == 1, 0.25, 1))
     )

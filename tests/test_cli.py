@@ -324,7 +324,7 @@ def test_every_option_reaches_the_classifier(folder: Path, tmp_path: Path) -> No
     run(
         "train", folder / "pixels.parquet", "--target", "kind", "--out", out, "--quiet",
         "--clauses", 30, "--margin", 20, "--specificity", 4.5, "--epochs", 2,
-        "--max-literals", 6, "--max-weight", 50, "--memory-depth", 64, "--e", 0.5,
+        "--max-literals", 6, "--max-weight", 50, "--memory-depth", 64, "--e", 0.5, "--average", 2,
         "--e-scales", "type2", "--no-boost", "--class-weight", "balanced",
         "--patch-shape", "3,4", "--image-shape", "8,8", "--stride", "2,1", "--early-stopping",
         "--patience", 7, "--validation-fraction", 0.25, "--jobs", 2, "--backend", "native",
@@ -332,8 +332,9 @@ def test_every_option_reaches_the_classifier(folder: Path, tmp_path: Path) -> No
     )  # fmt: skip
     expected = {
         "n_clauses": 30, "T": 20, "s": 4.5, "epochs": 2, "max_literals": 6, "max_weight": 50,
-        "memory_depth": 64, "e": 0.5, "e_scales": "type2", "boost_true_positive": False,
-        "class_weight": "balanced", "patch_shape": (3, 4), "image_shape": (8, 8),
+        "average": 2, "memory_depth": 64, "e": 0.5, "e_scales": "type2",
+        "boost_true_positive": False, "class_weight": "balanced",
+        "patch_shape": (3, 4), "image_shape": (8, 8),
         "stride": (2, 1), "early_stopping": True, "patience": 7, "validation_fraction": 0.25,
         "n_jobs": 2, "backend": "native", "random_state": 9,
     }  # fmt: skip
@@ -358,7 +359,7 @@ def test_help_shows_the_library_defaults() -> None:
             shown = hints[name].__metadata__[0].show_default
             assert str(shown).split(",")[0] == str(default), name
             checked += 1
-    assert checked == 11
+    assert checked == 12
     margin = cotm.CoTMClassifier(1000)._resolve_T() / 1000
     assert f", {margin:g} per clause" in hints["T"].__metadata__[0].show_default
 

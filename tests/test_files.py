@@ -63,6 +63,7 @@ CASES = {
         small(patch_shape=(4, 4)), (IMAGES * 15).astype(np.uint8), DIGITS_Y[:200],
     ),
     "booleanizer": (small(booleanize=cotm.Thermometer(n_bits=3)), IRIS_X, IRIS_Y),
+    "states": (small(average=3), IRIS_X, IRIS_Y),
     "options": (
         small(max_literals=5, max_weight=9, class_weight={0: 1.0, 1: 0.5, 2: 2.0}, e=0.7,
               e_scales="type2", boost_true_positive=False, memory_depth=10),

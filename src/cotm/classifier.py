@@ -39,6 +39,10 @@ class CoTMClassifier(TsetlinClassifier):
         Memorize true literals always, instead of with probability (s - 1)/s.
     max_literals, max_weight : int, optional
         Caps on a clause's literals and on a weight's magnitude.
+    average : int
+        How many states vote together in prediction: those after each of the last epochs. Steadies
+        accuracies that swing from epoch to epoch, as on text or noisy labels. ``memory_``,
+        ``weights_``, rules and clause outputs are of the last one.
     booleanize : "auto", None, or transformer
         How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
@@ -130,6 +134,7 @@ class TMClassifier(TsetlinClassifier):
         boost_true_positive: bool = True,
         max_literals: int | None = None,
         max_weight: int | None = None,
+        average: int = 1,
         booleanize: Any = "auto",
         class_weight: Any = None,
         shuffle: bool = True,
@@ -157,6 +162,7 @@ class TMClassifier(TsetlinClassifier):
             boost_true_positive=boost_true_positive,
             max_literals=max_literals,
             max_weight=max_weight,
+            average=average,
             booleanize=booleanize,
             class_weight=class_weight,
             shuffle=shuffle,

@@ -64,6 +64,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         boost_true_positive: bool = True,
         max_literals: int | None = None,
         max_weight: int | None = None,
+        average: int = 1,
         booleanize: Any = "auto",
         class_weight: Any = None,
         shuffle: bool = True,
@@ -90,6 +91,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.boost_true_positive = boost_true_positive
         self.max_literals = max_literals
         self.max_weight = max_weight
+        self.average = average
         self.booleanize = booleanize
         self.class_weight = class_weight
         self.shuffle = shuffle
@@ -312,6 +314,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "boost_true_positive": self.boost_true_positive,
             "max_literals": self.max_literals,
             "max_weight": self.max_weight,
+            "average": self.average,
             "sharing": self._sharing,
             "weighted": getattr(self, "weighted", True),
             "backend": self.backend,
@@ -497,7 +500,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         :class:`sklearn.calibration.CalibratedClassifierCV`.
         """
         votes = self.votes(X)
-        scale = _PROBABILITY_SCALE / self.T_
+        scale = _PROBABILITY_SCALE / (self.T_ * self.machine_.n_states_)
         if self._multilabel:
             return np.asarray(expit((votes + 0.5) * scale))
         return np.asarray(softmax(votes * scale, axis=1))

@@ -24,7 +24,9 @@ from .backends import resolve_backend
 from .booleanize import booleanizer_from_state
 from .inputs import InputReader
 from .literals import MAX_FEATURES, PatchGrid
-from .machine import Machine, Snapshot
+from .machine import Machine
+from .spec import Spec
+from .states import PastState, Snapshot
 from .training import Course
 
 FORMAT = 1
@@ -33,7 +35,8 @@ _CLASS_TYPES = {"str", "object", "bool", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 
-_TENSORS = ("memory", "weights", "best.memory", "best.weights")
+_STATE = ("memory", "weights", "earlier.included", "earlier.weights")
+_TENSORS = {prefix + name for prefix in ("", "best.") for name in _STATE}
 _TUPLES = ("patch_shape", "image_shape", "stride")
 _MACHINE_PARAMETERS = (
     "n_clauses",
@@ -43,6 +46,7 @@ _MACHINE_PARAMETERS = (
     "boost_true_positive",
     "max_literals",
     "max_weight",
+    "average",
     "weighted",
 )
 _NOT_SAVED = ("callbacks",)  # code, which a file must not bring
@@ -68,10 +72,9 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
     state, course, reader = estimator.machine_.snapshot(), estimator._course, estimator._reader
     grid = reader.grid
-    tensors = {"memory": state.memory, "weights": state.weights}
+    tensors = _encode_snapshot(state, "")
     if course.best is not None:
-        tensors["best.memory"] = course.best.memory
-        tensors["best.weights"] = course.best.weights
+        tensors |= _encode_snapshot(course.best, "best.")
     booleanizer = None
     if reader.booleanizer is not None:
         booleanizer, arrays = _booleanizer_state(reader.booleanizer)
@@ -106,6 +109,14 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "patience_from": course.patience_from,
     }
     return header, {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+
+
+def _encode_snapshot(state: Snapshot, prefix: str) -> dict[str, NDArray[Any]]:
+    tensors: dict[str, NDArray[Any]] = {"memory": state.memory, "weights": state.weights}
+    if state.earlier:
+        tensors["earlier.included"] = np.stack([past.included for past in state.earlier])
+        tensors["earlier.weights"] = np.stack([past.weights for past in state.earlier])
+    return {prefix + name: tensor for name, tensor in tensors.items()}
 
 
 def _booleanizer_state(booleanizer: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -404,7 +415,27 @@ def _decode_snapshot(
     _expect(bool((memory >= -spec.N).all() and (memory < spec.N).all()), "memory out of range")
     _expect(bool((np.abs(weights.astype(np.int64)) <= spec.max_weight).all()), "weights too large")
     _expect(type(step) is int and 0 <= step < 2**63, f"step is {step!r:.100}")
-    return Snapshot(memory, weights, step)
+    return Snapshot(memory, weights, step, _decode_earlier(machine, spec, tensors, prefix))
+
+
+def _decode_earlier(
+    machine: Machine, spec: Spec, tensors: dict[str, NDArray[Any]], prefix: str
+) -> tuple[PastState, ...]:
+    included = tensors.get(f"{prefix}earlier.included")
+    weights = tensors.get(f"{prefix}earlier.weights")
+    if included is None or weights is None:
+        _expect(included is weights, "half of the earlier states is missing")
+        return ()
+    shape = (len(included), spec.n, -(-spec.grid.n_literals // 8))
+    _expect(
+        included.dtype == np.uint8 and included.shape == shape and len(included) < machine.average,
+        f"earlier states are {included.dtype} {included.shape}",
+    )
+    _expect(
+        weights.dtype == np.int32 and weights.shape == (len(included), spec.n, spec.m),
+        f"earlier weights are {weights.dtype} {weights.shape}",
+    )
+    return tuple(PastState(*pair) for pair in zip(included, weights, strict=True))
 
 
 def _decode_history(history: Any) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,21 +31,15 @@ from .parameters import (
 )
 from .randomness import U32, Purpose, hash32, make_key, pass_order, step_key
 from .spec import WEIGHT_LIMIT, Spec, forget_threshold, selection_scale
+from .states import PastState, Snapshot, voters
 
 #: Seconds a backend works before Python looks for Ctrl-C and shows progress.
 _SLICE_SECONDS = 0.25
 _FIRST_SLICE = 16
+#: The most states that vote together; more would take much memory for little.
+MAX_AVERAGE = 1000
 #: Rows predicted at a time, so that predicting many rows needs little memory.
 _PREDICTION_ROWS = 1 << 14
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """A machine's state at one step."""
-
-    memory: NDArray[np.int8]
-    weights: NDArray[np.int32]
-    step: int
 
 
 @dataclass(frozen=True)
@@ -87,6 +81,9 @@ class Machine:
         Memorize with probability 1 instead of (s - 1)/s.
     max_literals, max_weight : int or None
         Caps on a clause's literals and on a weight's magnitude.
+    average : int
+        How many states vote: the current one and those before each of the last passes. Votes
+        are their sum. 1: the current one alone.
     sharing, weighted : bool
         Without sharing, clause j belongs to output ``j * m // n``; ``weighted`` says
         whether its weight learns (weighted Tsetlin machine) or stays +-1 (plain).
@@ -125,6 +122,7 @@ class Machine:
         boost_true_positive: bool = True,
         max_literals: int | None = None,
         max_weight: int | None = None,
+        average: int = 1,
         sharing: bool = True,
         weighted: bool = True,
         backend: str = "auto",
@@ -152,6 +150,7 @@ class Machine:
         self.max_weight = (
             None if max_weight is None else check_integer("max_weight", max_weight, 1, WEIGHT_LIMIT)
         )
+        self.average = check_integer("average", average, 1, MAX_AVERAGE)
         self.sharing = check_flag("sharing", sharing)
         self.weighted = check_flag("weighted", weighted)
         resolve_backend(backend)
@@ -163,6 +162,8 @@ class Machine:
         self._spec: Spec | None = None
         self._backend: Backend | None = None
         self._state: Snapshot | None = None
+        self._earlier: tuple[PastState, ...] = ()
+        self._voters: Machine | None = None  # one pool for all states that vote
         self._slice = _FIRST_SLICE
 
     # State ---------------------------------------------------------------------------
@@ -184,17 +185,23 @@ class Machine:
         """Weights, (n, m)."""
         return self.snapshot().weights
 
+    @property
+    def backend_(self) -> str | None:
+        """The backend at work; None before there is any."""
+        return None if self._backend is None else self._backend.name
+
     def snapshot(self) -> Snapshot:
         """The current state. The arrays are read-only: use :meth:`restore` to change it."""
         if self._state is None:
             memory, weights = self._live_backend().state()
             memory.flags.writeable = weights.flags.writeable = False
-            self._state = Snapshot(memory, weights, self.step_)
+            self._state = Snapshot(memory, weights, self.step_, self._earlier)
         return self._state
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a state."""
         self._state, self._backend, self.step_ = snapshot, None, snapshot.step
+        self._earlier, self._voters = snapshot.earlier, None
 
     def start(self, grid: PatchGrid, n_outputs: int) -> None:
         """Begin anew for examples of this shape: all literals excluded, weights +-1."""
@@ -215,13 +222,14 @@ class Machine:
     def load_state(self, grid: PatchGrid, snapshot: Snapshot) -> None:
         """Take over a state, brought within this machine's depth and caps."""
         self._spec = self.make_spec(grid, snapshot.weights.shape[1])
-        self.restore(within_limits(self._spec, snapshot))
+        kept = snapshot.earlier[max(0, len(snapshot.earlier) + 1 - self.average) :]
+        self.restore(replace(within_limits(self._spec, snapshot), earlier=kept))
 
     def describes(self, other: Machine) -> bool:
         """Whether the other machine is this one, with the same parameters and backend."""
         mine, theirs = self.make_spec(other.spec.grid, other.spec.m), other.spec
-        where = (self.backend, self.n_jobs, self.e)
-        return mine == theirs and where == (other.backend, other.n_jobs, other.e)
+        names = ("backend", "n_jobs", "e", "average")
+        return mine == theirs and all(getattr(self, k) == getattr(other, k) for k in names)
 
     def make_spec(self, grid: PatchGrid, n_outputs: int) -> Spec:
         """The machine's definition for examples of this shape."""
@@ -269,6 +277,7 @@ class Machine:
         if self._spec is not None:
             state["_state"] = self.snapshot()
         state["_backend"] = None  # it may hold a device; the state starts it again
+        state["_voters"] = None
         return state
 
     # Training ------------------------------------------------------------------------
@@ -365,7 +374,7 @@ class Machine:
         step = self.step_
         size = min(self._slice, max(_FIRST_SLICE, count // 4))
         # A pass of one slice is never left midway, so small batches need no copy of the state.
-        before = self.snapshot() if count > _FIRST_SLICE else None
+        before = self.snapshot() if count > _FIRST_SLICE or self.average > 1 else None
         hits = correct = done = 0
         try:
             while done < count:
@@ -388,14 +397,33 @@ class Machine:
                 self.restore(before)  # a pass counts whole or not at all
             raise
         self.step_ += count
-        self._state = None
+        self._state = self._voters = None
+        if self.average > 1 and before is not None and before.step > 0:
+            self._earlier = (*before.earlier, before.past())[1 - self.average :]
         return TrainCounts(hits, correct)
 
     # Prediction ----------------------------------------------------------------------
 
     def votes(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int64]:
-        """Vote sums, (N, m), unclipped. ``n_jobs`` as in the constructor, whose is the default."""
-        return self._in_blocks(X, "votes", n_jobs)
+        """Vote sums, (N, m), unclipped, with ``average`` of all states that vote.
+
+        ``n_jobs`` as in the constructor, whose is the default.
+        """
+        return (self._all_voters() if self._earlier else self)._in_blocks(X, "votes", n_jobs)
+
+    @property
+    def n_states_(self) -> int:
+        """How many states vote."""
+        return 1 + len(self._earlier)
+
+    def _all_voters(self) -> Machine:
+        """A machine whose pool holds the clauses of all states that vote."""
+        if self._voters is None:
+            memory, weights = voters(self.snapshot())
+            pool = Machine(len(memory), self.T, backend=self.backend, n_jobs=self.n_jobs)
+            pool.load_state(self.spec.grid, Snapshot(memory, weights, self.step_))
+            self._voters = pool
+        return self._voters
 
     def clause_outputs(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.bool_]:
         """Which clauses fire, (N, n); a clause without literals never does."""

@@ -110,7 +110,10 @@ def example_weights(
         _check_sample_weight(to_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True)
     )
     if class_weight is not None:
-        weight = weight * compute_sample_weight(class_weight, y)
+        factors = compute_sample_weight(class_weight, y)
+        # A probability cannot be raised above 1, so the others are lowered instead.
+        given = class_weight.values() if isinstance(class_weight, dict) else factors
+        weight = weight * factors / max(1.0, *given)
     return weight
 
 

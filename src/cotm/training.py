@@ -9,8 +9,9 @@ from typing import Any
 
 from .backends import TrainCounts
 from .interrupts import InterruptFlag
-from .machine import Machine, Snapshot, TrainingSet
+from .machine import Machine, TrainingSet
 from .progress import make_reporter
+from .states import Snapshot
 
 #: One epoch's line in the learning curve.
 Record = dict[str, Any]

@@ -22,6 +22,7 @@ __all__ = [
     "TrainCounts",
     "backend_names",
     "choose_backend",
+    "device_title",
     "make_backend",
     "resolve_backend",
 ]
@@ -82,6 +83,12 @@ def choose_backend(name: str, spec: Spec, rows: int, *, training: bool) -> str:
     else:
         gains = prediction_nanoseconds(spec, rows) >= _CUDA_PREDICTION_SECONDS * 1e9
     return "cuda" if gains and _has_cuda() else resolve_backend(name)
+
+
+def device_title(name: str) -> str | None:
+    """What the GPU of a backend is called; None for backends without one."""
+    kind = name.partition(":")[0]
+    return str(_load(kind, name).device_title(name)) if kind == "cuda" else None
 
 
 @functools.cache

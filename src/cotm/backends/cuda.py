@@ -81,6 +81,12 @@ def device_index(name: str) -> int:
     return index
 
 
+def device_title(name: str) -> str:
+    """What the device calls itself."""
+    title: bytes = cp.cuda.runtime.getDeviceProperties(device_index(name))["name"]
+    return title.decode()
+
+
 @functools.cache
 def _module(device: int, options: tuple[str, ...], cooperative: bool) -> Any:
     """cotm.cu for one device; CuPy keeps what it compiled on disk."""

@@ -17,6 +17,7 @@ PARAMETER_OPTIONS = {
     "epochs": "--epochs",
     "max_literals": "--max-literals",
     "max_weight": "--max-weight",
+    "average": "--average",
     "memory_depth": "--memory-depth",
     "e": "--e",
     "e_scales": "--e-scales",

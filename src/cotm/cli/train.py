@@ -97,6 +97,15 @@ def train(
         int | None,
         _learning(min=1, metavar="N", help="Largest weight of a rule.", show_default="no limit"),
     ] = None,
+    average: Annotated[
+        int | None,
+        _learning(
+            min=1,
+            metavar="N",
+            help="How many of the last epochs vote together in prediction; steadies it.",
+            show_default="1",
+        ),
+    ] = None,
     memory_depth: Annotated[
         int | None,
         _learning(

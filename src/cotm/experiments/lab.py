@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..backends import device_title
 from ..classifier import CoTMClassifier, TMClassifier
 from ..files import replace_file
 from ..parameters import available_processors
@@ -66,6 +67,7 @@ class Lab:
         self._runs = options.folder / "runs"
         self._began = time.perf_counter()
         self._planned = self._done = 0
+        self._machines: list[dict[str, Any]] = []
 
     # Training ------------------------------------------------------------------------
 
@@ -114,8 +116,8 @@ class Lab:
         if path.exists():
             self._planned -= epochs * work
             stored = json.loads(path.read_text())
-            return Curve(stored["settings"], stored["epochs"], stored["machine"])
-        curve = Curve(settings, [], describe_machine(self.options.backend))
+            return self._seen(Curve(stored["settings"], stored["epochs"], stored["machine"]))
+        curve = Curve(settings, [])
         X, y, X_test, y_test = data
 
         def test(model: Any, record: dict[str, Any]) -> None:
@@ -142,8 +144,14 @@ class Lab:
         else:
             model = TMClassifier(**chosen, weighted=kind == "weighted")
         model.fit(X, y)
-        curve.machine["backend"] = model.machine_._backend.name
+        curve.machine = describe_machine(model.machine_.backend_)
         write_whole(path, json.dumps(vars(curve)) + "\n")
+        return self._seen(curve)
+
+    def _seen(self, curve: Curve) -> Curve:
+        """Remember where a run was, for the report."""
+        if curve.machine not in self._machines:
+            self._machines.append(curve.machine)
         return curve
 
     def _show(self, what: str, epoch: int, epochs: int, found: dict[str, float]) -> None:
@@ -162,9 +170,9 @@ class Lab:
 
     def report(self, title: str, rows: list[dict[str, Any]], notes: list[str]) -> None:
         """Write rows as JSON, CSV and a Markdown table, and print the table."""
-        machine = describe_machine(self.options.backend)
+        machines = self._machines or [describe_machine("native")]
         command = f"cotm reproduce {self.name}" + _flags(self.options)
-        facts = {"title": title, "command": command, "machine": machine, "notes": notes}
+        facts = {"title": title, "command": command, "machines": machines, "notes": notes}
         document = json.dumps({**facts, "rows": rows}, indent=1) + "\n"
         write_whole(self.folder / "results.json", document)
         keys = list(dict.fromkeys(key for row in rows for key in row))
@@ -174,8 +182,7 @@ class Lab:
         writer.writerows(rows)
         write_whole(self.folder / "results.csv", table.getvalue())
         text = f"# {title}\n\n{markdown_table(rows)}\n\n" + "\n".join(f"- {note}" for note in notes)
-        text += f"\n- `{command}`; {machine['processor']}, {machine['cores']} cores"
-        text += f"; cotm {machine['cotm']}\n"
+        text += f"\n- `{command}`; " + "; ".join(map(_machine_words, machines)) + "\n"
         write_whole(self.folder / "table.md", text)
         self.say(text)
         self.say(f"Results are in {self.folder}")
@@ -233,7 +240,7 @@ def _cell(value: Any) -> str:
 
 
 def describe_machine(backend: str) -> dict[str, Any]:
-    """What a result depends on beside the command."""
+    """What times depend on beside the command; results do not."""
     processor = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as lines:
@@ -245,10 +252,16 @@ def describe_machine(backend: str) -> dict[str, Any]:
         "processor": processor,
         "cores": available_processors(),
         "backend": backend,
+        "gpu": device_title(backend),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "cotm": __version__,
     }
+
+
+def _machine_words(machine: dict[str, Any]) -> str:
+    place = machine.get("gpu") or f"{machine['processor']}, {machine['cores']} cores"
+    return f"{place}, cotm {machine['cotm']}"
 
 
 def write_whole(path: Path, text: str) -> None:

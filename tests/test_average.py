@@ -1,0 +1,178 @@
+"""States of the last epochs that vote together."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import cotm
+from cotm import CoTMClassifier, Machine, TMClassifier
+from cotm.states import PastState, Snapshot, voters
+
+RNG = np.random.default_rng(11)
+X = RNG.integers(0, 2, (150, 13), dtype=np.uint8)
+Y = (X[:, 0] ^ X[:, 1]) + 2 * (X[:, 2] & X[:, 3]) ^ (RNG.random(150) < 0.2)
+
+
+def small(kind=CoTMClassifier, **parameters):
+    defaults = {"n_clauses": 30, "T": 40, "s": 3.0, "epochs": 6, "random_state": 5}
+    return kind(**{**defaults, **parameters})
+
+
+def state(model):
+    return model.memory_.tobytes(), model.weights_.tobytes(), model.step_
+
+
+@pytest.mark.parametrize("backend", ["reference", "native"])
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (CoTMClassifier, {}),
+        (TMClassifier, {}),
+        (TMClassifier, {"weighted": False}),
+        (CoTMClassifier, {"patch_shape": (2, 3), "image_shape": (3, 4)}),
+    ],
+)
+def test_votes_are_the_sum_of_the_last_epochs(kind, options, backend):
+    data = X[:, :12] if "patch_shape" in options else X
+    options = {**options, "backend": backend}
+    single = [small(kind, **options, epochs=e).fit(data, Y) for e in (4, 5, 6)]
+    averaged = small(kind, **options, average=3).fit(data, Y)
+    assert state(averaged) == state(single[-1]), "training does not depend on it"
+    expected = sum(model.votes(data) for model in single)
+    assert np.array_equal(averaged.votes(data), expected)
+    assert np.array_equal(averaged.predict(data), averaged.classes_[expected.argmax(axis=1)])
+    assert averaged.machine_.n_states_ == 3
+
+
+def test_sparse_input_and_several_labels():
+    labels = np.column_stack([X[:, 0], X[:, 1] | X[:, 2]])
+    single = [small(epochs=e).fit(X, labels) for e in (5, 6)]
+    averaged = small(average=2).fit(sparse.csr_array(X), labels)
+    expected = sum(model.votes(X) for model in single)
+    assert np.array_equal(averaged.votes(sparse.csr_array(X)), expected)
+    assert np.array_equal(averaged.predict(X), (expected >= 0).astype(int))
+
+
+def test_probabilities_are_of_the_mean_vote():
+    one, many = (small(average=k, epochs=1).fit(X, Y) for k in (1, 4))
+    assert np.array_equal(one.predict_proba(X), many.predict_proba(X)), "one epoch, one state"
+    for model in (one, many):
+        model.set_params(warm_start=True, epochs=9).fit(X, Y)
+    sharpest = [np.sort(model.predict_proba(X), axis=1)[:, -1].mean() for model in (one, many)]
+    assert abs(sharpest[0] - sharpest[1]) < 0.1
+
+
+def test_passes_of_partial_fit_and_of_machines_count():
+    labels = np.eye(int(Y.max()) + 1, dtype=np.uint8)[Y]
+    machine = Machine(20, T=30, s=3.0, average=2, random_state=1)
+    alone = Machine(20, T=30, s=3.0, random_state=1)
+    found = []
+    for rows in (slice(0, 100), slice(100, 108), slice(108, 150)):
+        machine.partial_fit(X[rows], labels[rows])
+        found.append(alone.partial_fit(X[rows], labels[rows]).votes(X))
+    assert np.array_equal(machine.votes(X), found[1] + found[2])
+
+
+def test_early_stopping_keeps_the_best_epochs_states():
+    model = small(average=3, epochs=40, early_stopping=True, patience=3)
+    seen = []
+    model.callbacks = [lambda m, record: seen.append((record, m.votes(X), m.machine_.n_states_))]
+    model.fit(X, Y)
+    scores = [record["validation_accuracy"] for record, _, _ in seen]
+    best = int(np.argmax(scores))
+    assert best < len(seen) - 1, "it went on after the best"
+    assert np.array_equal(model.votes(X), seen[best][1])
+    assert [n for _, _, n in seen[:4]] == [1, 2, 3, 3]
+
+
+def test_a_stopped_pass_changes_nothing():
+    model = small(average=3).fit(X, Y)
+    before = model.votes(X)
+    machine = model.machine_
+    examples = model._reader.read(model, X)
+    training = machine.prepare(examples, np.eye(len(model.classes_), dtype=np.uint8)[Y], np.ones(1))
+    calls = iter([False, True])
+    assert machine.train_pass(training, should_stop=lambda: next(calls)) is None
+    assert np.array_equal(model.votes(X), before)
+
+
+def test_files_pickles_and_continuation(tmp_path):
+    model = small(average=3).fit(X, Y)
+    model.save(tmp_path / "m.cotm")
+    copies = [cotm.load(tmp_path / "m.cotm"), pickle.loads(pickle.dumps(model))]
+    for each in copies:
+        assert np.array_equal(each.votes(X), model.votes(X))
+    for each in (model, *copies):
+        each.set_params(warm_start=True, epochs=1).fit(X, Y)
+    assert all(np.array_equal(each.votes(X), model.votes(X)) for each in copies)
+    fewer = model.set_params(average=2, epochs=0).fit(X, Y)
+    expected = sum(small(epochs=e).fit(X, Y).votes(X) for e in (6, 7))
+    assert np.array_equal(fewer.votes(X), expected)
+
+
+def test_a_checkpoint_with_states_resumes(tmp_path):
+    whole = small(average=3, epochs=8, early_stopping=True).fit(X, Y)
+    keep = cotm.Checkpoint(tmp_path / "run.cotm")
+    small(average=3, epochs=4, early_stopping=True, callbacks=[keep]).fit(X, Y)
+    resumed = cotm.load(tmp_path / "run.cotm").set_params(epochs=8).fit(X, Y, resume=True)
+    assert state(resumed) == state(whole)
+    assert np.array_equal(resumed.votes(X), whole.votes(X))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("earlier.included", lambda a: a[:, :-1]),
+        ("earlier.included", lambda a: a.astype(np.int8)),
+        ("earlier.weights", lambda a: a[:1]),
+        ("earlier.weights", lambda a: a.astype(np.float32)),
+        ("earlier.weights", None),
+    ],
+)
+def test_states_that_do_not_fit_are_refused(name, change, tmp_path, monkeypatch):
+    model = small(average=3).fit(X, Y)
+    encode = cotm.files._encode
+
+    def damaged(estimator):
+        header, tensors = encode(estimator)
+        tensor = tensors.pop(name)
+        if change is not None:
+            tensors[name] = np.ascontiguousarray(change(tensor))
+        return header, tensors
+
+    monkeypatch.setattr(cotm.files, "_encode", damaged)
+    model.save(tmp_path / "m.cotm")
+    with pytest.raises(cotm.ModelFileError, match="earlier"):
+        cotm.load(tmp_path / "m.cotm")
+
+
+def test_equal_clauses_become_one():
+    memory = np.array([[3, -1, -1], [-1, -1, -1], [-1, 0, 5], [2, -2, -2]], dtype=np.int8)
+    weights = np.array([[4, -1], [9, 9], [1, 1], [-4, 2]], dtype=np.int32)
+    past = PastState(np.packbits(memory >= 0, axis=1), np.full((4, 2), -1, dtype=np.int32))
+    found, summed = voters(Snapshot(memory, weights, 7, (past,)))
+    assert {(*(row >= 0), *w) for row, w in zip(found, summed.tolist(), strict=True)} == {
+        (True, False, False, -2, -1)  # the third clause's weights sum to nothing
+    }
+
+
+def test_sums_too_large_for_a_weight_stay_apart():
+    memory = np.zeros((1, 3), dtype=np.int8)
+    weights = np.array([[2**31 - 1]], dtype=np.int32)
+    snapshot = Snapshot(memory, weights, 1)
+    found, kept = voters(Snapshot(memory, weights, 2, (snapshot.past(),)))
+    assert found.shape == (2, 3) and kept.tolist() == [[2**31 - 1], [2**31 - 1]]
+
+
+def test_a_pool_without_voters_votes_nothing():
+    memory = np.full((2, 3), -1, dtype=np.int8)
+    found, weights = voters(Snapshot(memory, np.ones((2, 2), dtype=np.int32), 1))
+    assert found.shape == (1, 3) and not (found >= 0).any() and weights.shape == (1, 2)
+
+
+@pytest.mark.parametrize("value", [0, 1001, 1.5, "all"])
+def test_what_average_cannot_be(value):
+    with pytest.raises(ValueError, match="average"):
+        small(average=value).fit(X, Y)
