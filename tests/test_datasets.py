@@ -233,3 +233,11 @@ def test_set_of_words_takes_the_words_that_tell():
     assert {"good", "bad"} < set(words.names_) and len(words.names_) == 3
     bits = words.transform(["good good bad", ""])
     assert bits.shape == (2, 3) and bits.max() == 1 and bits[[1]].sum() == 0
+
+
+def test_a_small_class_has_as_much_say_in_the_words():
+    rare, often = ["superb plot"] * 3 + ["plot"], ["dull story"] * 10 + ["story superb"] * 30
+    words = SetOfWords(n_features=2, n_grams=1).fit(rare + often, [1] * 4 + [0] * 40)
+    assert words.names_ == ["plot", "story"]
+    again = SetOfWords(n_features=2, n_grams=1).fit(rare + 5 * often, [1] * 4 + [0] * 200)
+    assert again.names_ == words.names_

@@ -61,7 +61,8 @@ class SetOfWords:
     """Which words and phrases a text has, as a sparse matrix of bits.
 
     Of all words and n-grams that at least ``min_texts`` training texts have, the ``n_features``
-    with the highest chi-squared statistic between having them and the label are taken.
+    that tell the classes apart best are taken: those with the highest chi-squared statistic
+    between having them and the label, every class counting alike however many texts it has.
 
     Examples
     --------
@@ -81,12 +82,11 @@ class SetOfWords:
     def fit(self, texts: list[str], y: Any) -> SetOfWords:
         """Learn which words tell the labels apart."""
         from sklearn.feature_extraction.text import CountVectorizer
-        from sklearn.feature_selection import chi2
 
         options = {"binary": True, "ngram_range": (1, self.n_grams), "dtype": np.uint8}
         counter = CountVectorizer(min_df=self.min_texts, **options)
         bits = counter.fit_transform(texts)
-        score = np.nan_to_num(chi2(bits, np.asarray(y))[0])
+        score = _chi_squared(bits, np.asarray(y))
         taken = np.sort(np.argsort(-score, kind="stable")[: self.n_features])
         self.names_ = counter.get_feature_names_out()[taken].tolist()
         self._counter = CountVectorizer(vocabulary=self.names_, **options)
@@ -95,3 +95,11 @@ class SetOfWords:
     def transform(self, texts: list[str]) -> scipy.sparse.csr_array:
         """Bits of the words learned, (texts, words)."""
         return scipy.sparse.csr_array(self._counter.transform(texts))
+
+
+def _chi_squared(bits: Any, y: NDArray[Any]) -> NDArray[np.float64]:
+    """Association of each column with the class, per text, as if classes had equally many."""
+    shares = np.stack([np.asarray(bits[y == label].mean(axis=0)).ravel() for label in np.unique(y)])
+    mean = shares.mean(axis=0)
+    spread = mean * (1 - mean)  # 0 where all texts have the word: it tells nothing
+    return np.asarray(((shares - mean) ** 2).mean(axis=0) / np.where(spread > 0, spread, 1.0))
