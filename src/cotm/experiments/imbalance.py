@@ -24,7 +24,7 @@ IMDB: dict[str, tuple[str, dict[str, Any]]] = {
     "plain, no class weights": ("plain", {**_SHARED, "T": 300, "class_weight": None}),
 }
 CIFAR: dict[str, dict[str, Any]] = {
-    "coalesced": {"n_clauses": 10_000, "T": 1250, "s": 5.0, "patch_shape": (8, 8)},
+    "coalesced": {"n_clauses": 10_000, "T": 1250, "s": 3.0, "patch_shape": (8, 8)},
     "plain": {"n_clauses": 10_000, "T": 1250, "s": 10.0, "patch_shape": (8, 8)},
 }
 
@@ -114,13 +114,9 @@ def imdb_imbalance(lab: Lab) -> None:
 
 def _draw_losses(axes: Any, rows: list[dict[str, Any]], machines: list[str]) -> None:
     removed = [row["removed"] for row in rows]
-    styles = {
-        "weighted": "^:",
-        "coalesced, no class weights": "o:",
-        "plain, no class weights": "o:",
-    }
     for name in machines:
         losses = [row[f"{name} loss"] for row in rows]
+        style = "^:" if name == "weighted" else "o:" if "no class" in name else "o-"
         colour = COLOURS[name.partition(",")[0]] if name != "weighted" else "#009E73"
         axes.plot(removed, losses, style, color=colour, label=f"{name}, ours")
         if name in paper.IMDB_LOSS:
