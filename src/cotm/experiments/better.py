@@ -29,6 +29,13 @@ def candidates(base: dict[str, Any]) -> dict[str, dict[str, Any]]:
         "e = 1, T x 4, s halved": {"e": 1.0, "T": 4 * T, "s": s / 2},
         "e = 1, s a third": {"e": 1.0, "s": s / 3},
     }
+    shorter = {"e": 1.0, "T": T // 2, "s": round(2 * s / 3, 1)}
+    name = "e = 1, T halved, s two thirds"
+    changes |= {
+        f"{name}, weights to 63": {**shorter, "max_weight": 63},
+        f"{name}, 8 x 8 patches": {**shorter, "patch_shape": (8, 8)},
+        f"{name}, 6 x 6 patches": {**shorter, "patch_shape": (6, 6)},
+    }
     return {name: {**base, **change} for name, change in changes.items()}
 
 

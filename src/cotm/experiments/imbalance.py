@@ -66,7 +66,7 @@ def imdb_imbalance(lab: Lab) -> None:
     words = {**IMDB_WORDS, "n_features": 1000} if quick else IMDB_WORDS
     machines = dict(list(IMDB.items())[:2]) if quick else IMDB
     removed = (0.0, 0.5, 0.9) if quick else paper.IMDB_REMOVED
-    epochs = lab.epochs(full=12, quick=4)
+    epochs = lab.epochs(full=8, quick=4)
     clauses = sum(settings["n_clauses"] for _, settings in machines.values())
     lab.plan(epochs * clauses * len(removed) * len(lab.seeds()))
     accuracy: dict[tuple[str, float], float] = {}
