@@ -1,8 +1,10 @@
 #include "trainer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 
 namespace cotm {
 
@@ -17,6 +19,17 @@ ClauseRange split(uint32_t n, unsigned thread, unsigned threads) {
 constexpr size_t kLongRow = 8;          // words of literals from which rows are paid in arrears
 constexpr size_t kAhead = 6;            // clauses between fetching a row and using it
 constexpr uint32_t kNarrowDelta = 127;  // more outputs than this overflow an int8 delta
+
+// Eight bits as eight bytes of zeros or ones.
+constexpr std::array<uint64_t, 256> kBytes = [] {
+  std::array<uint64_t, 256> table{};
+  for (size_t bits = 0; bits < 256; ++bits) {
+    std::array<uint8_t, 8> bytes{};
+    for (size_t k = 0; k < 8; ++k) bytes[k] = bits >> k & 1 ? 255 : 0;
+    table[bits] = std::bit_cast<uint64_t>(bytes);
+  }
+  return table;
+}();
 
 // Feedback of very many outputs to one clause: the sum needs a wider type.
 bool feedback_wide(const Feedback& f, const uint32_t* spread, const uint64_t* valid, size_t words,
@@ -80,7 +93,8 @@ Trainer::Trainer(Machine& machine, unsigned thread, unsigned threads)
       keys_(config_.m),
       include_(machine.words_),
       flipped_(machine.words_),
-      low_(machine.words_) {
+      low_(machine.words_),
+      admitted_(config_.max_literals ? machine.words_ : 0) {
   // Short rows cost less than keeping account of debts.
   if (machine.layout().flat() && machine.words_ >= kLongRow &&
       machine.words_ * 64 <= Watched::kLiterals) {
@@ -283,7 +297,7 @@ void Trainer::update_row(Feedback& feedback, uint32_t local, uint64_t key) {
     if (config_.max_literals) limit_literals(clause, row, key);
     const ListChange change =
         machine_.lists_.edit(clause, include_.data(), flipped_.data(), machine_.words_);
-    matcher_.list_changed(local, change);
+    if (change.added || change.removed) matcher_.list_changed(local, change);
   }
   if (!debts_.empty()) {
     debts_.start(local, row, low_.data());
@@ -323,29 +337,52 @@ void Trainer::pay(uint32_t local) {
 }
 
 // Of the literals a full clause would newly include, those with the largest hashes stay out.
+// Mostly it is full already and all of them do.
 void Trainer::limit_literals(uint32_t clause, int8_t* row, uint64_t key) {
-  size_t included = 0;
-  for (const uint64_t word : include_) included += static_cast<size_t>(std::popcount(word));
-  if (included <= config_.max_literals) return;
-
-  const Key limit_key = make_key(key, Purpose::limit, 0, clause);
-  std::vector<std::pair<uint32_t, uint32_t>>& fresh = fresh_;
-  fresh.clear();
+  size_t included = 0, fresh = 0;
   for (size_t w = 0; w < machine_.words_; ++w) {
+    included += static_cast<size_t>(std::popcount(include_[w]));
+    fresh += static_cast<size_t>(std::popcount(include_[w] & flipped_[w]));
+  }
+  if (included <= config_.max_literals) return;
+  const size_t before = included - fresh;
+  const size_t room = config_.max_literals > before ? config_.max_literals - before : 0;
+  if (room) choose_fresh(clause, room, key);
+  for (size_t w = 0; w < machine_.words_; ++w) {
+    uint64_t out = include_[w] & flipped_[w];
+    if (room) out &= ~admitted_[w];
+    if (!out) continue;
+    for (auto* bits : {&include_, &flipped_, &low_}) (*bits)[w] &= ~out;
+    for (size_t k = 0; k < 8; ++k) {  // an entry of -1 has all bits set
+      uint64_t entries;
+      std::memcpy(&entries, row + 64 * w + 8 * k, 8);
+      entries |= kBytes[(out >> (8 * k)) & 255];
+      std::memcpy(row + 64 * w + 8 * k, &entries, 8);
+    }
+  }
+}
+
+// The literals with the smallest hashes, as many as there is room for, into admitted_.
+void Trainer::choose_fresh(uint32_t clause, size_t room, uint64_t key) {
+  const Key limit_key = make_key(key, Purpose::limit, 0, clause);
+  fresh_.clear();  // a heap, the largest hash on top
+  for (size_t w = 0; w < machine_.words_; ++w) {
+    admitted_[w] = 0;
     for (uint64_t bits = include_[w] & flipped_[w]; bits; bits &= bits - 1) {
       const uint32_t l =
           static_cast<uint32_t>(64 * w) + static_cast<uint32_t>(std::countr_zero(bits));
       const uint32_t position = l / 2 + (l % 2 ? config_.grid.features() : 0);
-      fresh.emplace_back(hash32(limit_key, position), l);
+      const std::pair<uint32_t, uint32_t> candidate{hash32(limit_key, position), l};
+      if (fresh_.size() == room) {
+        if (candidate > fresh_.front()) continue;
+        std::pop_heap(fresh_.begin(), fresh_.end());
+        fresh_.pop_back();
+      }
+      fresh_.push_back(candidate);
+      std::push_heap(fresh_.begin(), fresh_.end());
     }
   }
-  const size_t surplus = std::min(included - config_.max_literals, fresh.size());
-  std::nth_element(fresh.begin(), fresh.end() - static_cast<ptrdiff_t>(surplus), fresh.end());
-  for (size_t i = fresh.size() - surplus; i < fresh.size(); ++i) {
-    const uint32_t l = fresh[i].second;
-    row[l] = -1;
-    for (auto* bits : {&include_, &flipped_, &low_}) (*bits)[l / 64] &= ~(uint64_t{1} << (l % 64));
-  }
+  for (const auto& [hash, l] : fresh_) admitted_[l / 64] |= uint64_t{1} << (l % 64);
 }
 
 TrainCounts Machine::train(const TrainTask& task, unsigned threads) {

@@ -45,6 +45,7 @@ class Trainer {
   void put_off(uint32_t local, Key key);
   void pay(uint32_t local);
   void limit_literals(uint32_t clause, int8_t* row, uint64_t key);
+  void choose_fresh(uint32_t clause, size_t room, uint64_t key);
 
   Machine& machine_;
   const Config& config_;
@@ -64,7 +65,8 @@ class Trainer {
   std::vector<uint32_t> chosen_;   // own clauses that get feedback
   std::vector<Key> keys_;
   std::vector<uint64_t> include_, flipped_, low_;     // see RowBits
-  std::vector<std::pair<uint32_t, uint32_t>> fresh_;  // of a full clause: hash, literal
+  std::vector<uint64_t> admitted_;                    // new literals of a clause nearly full
+  std::vector<std::pair<uint32_t, uint32_t>> fresh_;  // hash and literal of the same
   Debts debts_;                                       // of own clauses; none where rows are short
 };
 

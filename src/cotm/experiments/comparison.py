@@ -57,14 +57,14 @@ def baselines(lab: Lab) -> None:
             if title == "2D Noisy XOR":
                 settings, epochs = XOR, lab.epochs(full=100, quick=40)
             else:
-                settings = parameters(_NAMES[title], column)
+                settings = _settings(_NAMES[title], column)
                 epochs = lab.epochs(full=100, quick=4)
             if seed == lab.options.seed:
                 lab.plan(epochs * settings["n_clauses"] * len(lab.seeds()))
                 notes.append(f"{title}: {len(data[1]):,} training examples, {epochs} epochs, "
                              + ", ".join(f"{k} {v}" for k, v in settings.items()))  # fmt: skip
             name = _NAMES.get(title, f"noisy xor, seed {seed}")
-            label = f"baseline {title}"
+            label = f"{_NAMES[title]} {column}" if title in _NAMES else "noisy xor"
             curves.append(
                 lab.train(
                     label, "coalesced", data, settings, data_name=name, epochs=epochs, seed=seed
@@ -92,6 +92,12 @@ def baselines(lab: Lab) -> None:
     ]
     lab.report("Comparison with other classifiers: test accuracy", rows, notes)
     lab.figure(lambda axes: _draw(axes, rows, sets))
+
+
+def _settings(name: str, column: int) -> dict[str, Any]:
+    """With the most clauses, what did better than the paper's settings on held-out images."""
+    better = {"T": 20_000, "e": 1.0} if column == 8000 and name != "kmnist" else {}
+    return {**parameters(name, column), **better}
 
 
 def _load(title: str, seed: int) -> tuple[Any, Any, Any, Any]:

@@ -182,7 +182,8 @@ class Lab:
         writer.writerows(rows)
         write_whole(self.folder / "results.csv", table.getvalue())
         text = f"# {title}\n\n{markdown_table(rows)}\n\n" + "\n".join(f"- {note}" for note in notes)
-        text += f"\n- `{command}`; " + "; ".join(map(_machine_words, machines)) + "\n"
+        text += f"\n- `{command}`; " + "; ".join(dict.fromkeys(map(_machine_words, machines)))
+        text += "\n"
         write_whole(self.folder / "table.md", text)
         self.say(text)
         self.say(f"Results are in {self.folder}")
