@@ -15,8 +15,8 @@ import cotm
 from cotm.backends import make_backend, resolve_backend
 from cotm.backends.reference import ReferenceBackend
 from cotm.literals import Examples, PatchGrid
-from cotm.machine import start_weights
 from cotm.spec import Spec, selection_scale
+from cotm.states import start_weights
 
 _native = pytest.importorskip("cotm._native", reason="the native extension is not built")
 from cotm.backends.native import NativeBackend  # noqa: E402

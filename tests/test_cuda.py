@@ -18,8 +18,8 @@ from cotm.backends import cuda_plan
 from cotm.backends.cuda_plan import BatchLayout, Sizes, make_plan
 from cotm.backends.reference import ReferenceBackend
 from cotm.literals import Examples, PatchGrid
-from cotm.machine import start_weights
 from cotm.spec import WEIGHT_LIMIT, Spec, selection_scale
+from cotm.states import start_weights
 
 SOURCE = Path(cotm.__file__).parent / "backends" / "cotm.cu"
 

@@ -14,9 +14,10 @@ from cotm import Machine, parameters
 from cotm.backends.threads import TrainingThreads
 from cotm.datasets import make_noisy_xor_2d
 from cotm.literals import PatchGrid
-from cotm.machine import _FIRST_SLICE, start_weights
+from cotm.machine import _FIRST_SLICE
 from cotm.parameters import resolve_n_jobs
 from cotm.spec import Spec
+from cotm.states import start_weights
 
 XOR_X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 XOR_Y = np.column_stack(

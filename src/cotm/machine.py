@@ -29,9 +29,9 @@ from .parameters import (
     format_bytes,
     resolve_n_jobs,
 )
-from .randomness import U32, Purpose, hash32, make_key, pass_order, step_key
+from .randomness import pass_order
 from .spec import WEIGHT_LIMIT, Spec, forget_threshold, selection_scale
-from .states import PastState, Snapshot, voters
+from .states import PastState, Snapshot, start_state, voters, within_limits
 
 #: Seconds a backend works before Python looks for Ctrl-C and shows progress.
 _SLICE_SECONDS = 0.25
@@ -214,10 +214,8 @@ class Machine:
                 UserWarning,
                 stacklevel=2,
             )
-        memory = np.full((spec.n, grid.n_literals), -1, dtype=np.int8)
-        weights = start_weights(spec)
         self._spec = spec
-        self.restore(Snapshot(memory, weights, 0))
+        self.restore(start_state(spec))
 
     def load_state(self, grid: PatchGrid, snapshot: Snapshot) -> None:
         """Take over a state, brought within this machine's depth and caps."""
@@ -467,34 +465,6 @@ def new_seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(0, 2**63))
     return check_integer("random_state", random_state, 0, 2**64 - 1)
-
-
-def start_weights(spec: Spec) -> NDArray[np.int32]:
-    """The first weights: +-1 at random, or with sharing off by turns for the owner only."""
-    if spec.sharing:
-        keys = make_key(step_key(spec.seed, 0), Purpose.START, np.arange(spec.m))
-        bits = hash32(keys, np.arange(spec.n, dtype=U32)[:, None]) >> U32(31)
-        return np.where(bits == 1, 1, -1).astype(np.int32)
-    owners = spec.owners()
-    first = np.searchsorted(owners, owners)
-    weights = np.zeros((spec.n, spec.m), dtype=np.int32)
-    weights[np.arange(spec.n), owners] = np.where((np.arange(spec.n) - first) % 2 == 0, 1, -1)
-    return weights
-
-
-def within_limits(spec: Spec, state: Snapshot) -> Snapshot:
-    """A state of another machine as this one's: clipped, and without surplus literals.
-
-    Of a clause with too many literals those with the highest entries stay.
-    """
-    memory = np.clip(state.memory, -spec.N, spec.N - 1)
-    weights = np.clip(state.weights, -spec.max_weight, spec.max_weight)
-    if spec.max_literals is not None:
-        for j in np.flatnonzero((memory >= 0).sum(axis=1) > spec.max_literals):
-            included = np.flatnonzero(memory[j] >= 0)
-            weakest = included[np.argsort(-memory[j, included].astype(int), kind="stable")]
-            memory[j, weakest[spec.max_literals :]] = -1
-    return Snapshot(memory, weights, state.step)
 
 
 def check_weights(weight: NDArray[np.float64], n_examples: int, *, given: bool) -> None:

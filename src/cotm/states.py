@@ -1,13 +1,14 @@
-"""A machine's state at one step, and earlier states whose votes count with it."""
+"""A machine's state: at the start, at one step, and earlier ones whose votes count with it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .spec import WEIGHT_LIMIT
+from .randomness import U32, Purpose, hash32, make_key, step_key
+from .spec import WEIGHT_LIMIT, Spec
 
 
 @dataclass(frozen=True)
@@ -52,3 +53,37 @@ def voters(state: Snapshot) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
         heard = np.array([0])  # a pool needs a clause, and this one is silent
     bits = np.unpackbits(included[heard], axis=1, count=state.memory.shape[1])
     return bits.view(np.int8) - np.int8(1), weights[heard].astype(np.int32)
+
+
+def start_state(spec: Spec) -> Snapshot:
+    """Where training begins: all literals excluded, on the edge, and weights of +-1."""
+    memory = np.full((spec.n, spec.grid.n_literals), -1, dtype=np.int8)
+    return Snapshot(memory, start_weights(spec), 0)
+
+
+def start_weights(spec: Spec) -> NDArray[np.int32]:
+    """The first weights: +-1 at random, or with sharing off by turns for the owner only."""
+    if spec.sharing:
+        keys = make_key(step_key(spec.seed, 0), Purpose.START, np.arange(spec.m))
+        bits = hash32(keys, np.arange(spec.n, dtype=U32)[:, None]) >> U32(31)
+        return np.where(bits == 1, 1, -1).astype(np.int32)
+    owners = spec.owners()
+    first = np.searchsorted(owners, owners)
+    weights = np.zeros((spec.n, spec.m), dtype=np.int32)
+    weights[np.arange(spec.n), owners] = np.where((np.arange(spec.n) - first) % 2 == 0, 1, -1)
+    return weights
+
+
+def within_limits(spec: Spec, state: Snapshot) -> Snapshot:
+    """A state of another machine as this one's: clipped, and without surplus literals.
+
+    Of a clause with too many literals those with the highest entries stay.
+    """
+    memory = np.clip(state.memory, -spec.N, spec.N - 1)
+    weights = np.clip(state.weights, -spec.max_weight, spec.max_weight)
+    if spec.max_literals is not None:
+        for j in np.flatnonzero((memory >= 0).sum(axis=1) > spec.max_literals):
+            included = np.flatnonzero(memory[j] >= 0)
+            weakest = included[np.argsort(-memory[j, included].astype(int), kind="stable")]
+            memory[j, weakest[spec.max_literals :]] = -1
+    return replace(state, memory=memory, weights=weights)
