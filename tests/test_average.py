@@ -1,6 +1,7 @@
 """States of the last epochs that vote together."""
 
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -176,3 +177,109 @@ def test_a_pool_without_voters_votes_nothing():
 def test_what_average_cannot_be(value):
     with pytest.raises(ValueError, match="average"):
         small(average=value).fit(X, Y)
+
+
+def test_predicting_while_another_thread_trains():
+    """Whatever a thread that predicts does, the states that vote are those after the passes."""
+    alone = small(average=3)
+    watched = small(average=3)
+    stop = threading.Event()
+    errors = []
+
+    def predict():
+        try:
+            while not stop.is_set():
+                watched.votes(X)
+                watched.machine_.snapshot()
+        except Exception as error:
+            errors.append(error)
+
+    watched.partial_fit(X, Y, classes=np.unique(Y))
+    threads = [threading.Thread(target=predict) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for _ in range(60):
+        watched.partial_fit(X, Y)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    for _ in range(61):
+        alone.partial_fit(X, Y, classes=np.unique(Y))
+    assert not errors
+    assert np.array_equal(watched.votes(X), alone.votes(X))
+    assert np.array_equal(pickle.loads(pickle.dumps(watched)).votes(X), alone.votes(X))
+
+
+def test_the_pool_of_before_a_pass_is_not_kept(monkeypatch):
+    """A pool that is built while a pass ends must not answer afterwards."""
+    model = small(average=3).fit(X, Y)
+    machine = model.machine_
+    started, trained = threading.Event(), threading.Event()
+
+    def slow(state):
+        started.set()
+        trained.wait(1)
+        return voters(state)
+
+    monkeypatch.setattr(cotm.machine, "voters", slow)
+    machine._voters = None
+    thread = threading.Thread(target=lambda: model.votes(X))
+    thread.start()
+    started.wait(5)
+    model.partial_fit(X, Y)
+    trained.set()
+    thread.join()
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(model.votes(X), again.votes(X))
+
+
+def stopped(**parameters):
+    """A model whose early stopping was left midway, after a best epoch."""
+    model = small(epochs=40, early_stopping=True, patience=40, **parameters)
+
+    def leave(m, record):
+        if m._course.epochs_without_improvement() >= 2:
+            raise KeyboardInterrupt
+
+    model.callbacks = [leave]
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    assert model._course.best is not None
+    return model.set_params(callbacks=None)
+
+
+def test_training_without_validation_goes_on_from_the_last_state():
+    model = stopped(average=3)
+    step = model.step_
+    model.partial_fit(X, Y)
+    assert model.step_ == step + len(X)
+    model.set_params(early_stopping=False, warm_start=True, epochs=2).fit(X, Y)
+    assert model.step_ == step + 3 * len(X)
+
+
+@pytest.mark.parametrize(
+    "change", [{"average": 2}, {"max_weight": 2}, {"max_literals": 1}, {"memory_depth": 2}]
+)
+def test_a_best_epoch_is_brought_within_lowered_caps(change, tmp_path):
+    model = stopped(average=5, callbacks=None)
+    model.callbacks = [cotm.Checkpoint(tmp_path / "run.cotm")]
+    model.set_params(**change, epochs=len(model.history_) + 1).fit(X, Y, resume=True)
+    assert model.machine_.n_states_ <= model.average
+    if "max_weight" in change:
+        states = [model.machine_.snapshot(), *model.machine_.snapshot().earlier]
+        assert max(np.abs(state.weights).max() for state in states) <= 2
+    if "max_literals" in change:
+        earlier = model.machine_.snapshot().earlier
+        assert all(state.most_literals() <= 1 for state in earlier)
+    model.save(tmp_path / "m.cotm")
+    assert np.array_equal(cotm.load(tmp_path / "m.cotm").votes(X), model.votes(X))
+    cotm.load(tmp_path / "run.cotm")
+
+
+def test_memory_for_the_states_is_counted(monkeypatch):
+    costs = [small(average=k).estimate(X, Y)["bytes"] for k in (1, 10, 100)]
+    assert costs[0] < costs[1] < costs[2]
+    monkeypatch.setattr(cotm.machine, "available_memory", lambda: int(costs[1]))
+    with pytest.raises(MemoryError, match=r"average=100.*use fewer states"):
+        small(average=100).fit(X, Y)
+    small(average=2).fit(X, Y)

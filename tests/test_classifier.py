@@ -249,6 +249,28 @@ def test_weights_of_examples_and_classes():
         small().fit(X, y, sample_weight=np.where(y == 1, 0.25, 1))
     )
     assert state(balanced) != state(small().fit(X, y))
+    plain = state(small().fit(X, y))
+    assert state(small(class_weight={}).fit(X, y)) == plain
+    also = {0: 1.0, 1: 1.0, 7: 100.0}
+    assert state(small(class_weight=also).fit(X, y)) == plain, "there is no class 7"
+
+
+def test_rare_classes_do_not_silence_the_others():
+    X = RNG.integers(0, 2, (1000, 8))
+    y = X[:, 0] ^ X[:, 1]
+    y[0] = 2  # one example
+    model = small(n_clauses=60, class_weight="balanced", epochs=30).fit(X, y)
+    assert (model.predict(X) == y).mean() > 0.95
+    labels = (RNG.random((1000, 6)) < 0.05).astype(int)
+    data = np.hstack([labels, X])
+    many = small(n_clauses=100, class_weight="balanced", epochs=20).fit(data, labels)
+    assert (many.predict(data) == labels).all(axis=1).mean() > 0.95
+
+
+@pytest.mark.parametrize("value", [-1, np.nan, np.inf, "much"])
+def test_class_weights_that_make_no_sense(value):
+    with pytest.raises(ValueError, match=r"class_weight\[1\]=.* must be a number from 0 up"):
+        small(class_weight={1: value}).fit(BITS, LABELS)
 
 
 def test_margin_and_negative_scale():

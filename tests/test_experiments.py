@@ -57,6 +57,14 @@ def test_unknown_experiments_and_columns_are_told(tmp_path, no_data):
     assert code == 1 and "there is no experiment 'imagenet'; there are mnist" in output
     code, output = reproduce(tmp_path, "mnist", "--clauses", "77")
     assert code == 1 and "--clauses 77 is no column" in output
+    for name in ("baselines", "learning-speed", "better-mnist"):
+        code, output = reproduce(tmp_path, name, "--clauses", "77")
+        assert code == 1 and "--clauses 77 is no column" in output
+        code, output = reproduce(tmp_path, name, "--clauses", "50", "--clauses", "100")
+        assert code == 1 and f"{name} takes one --clauses, not 2" in output
+    code, output = reproduce(tmp_path, "imdb-imbalance", "--clauses", "50")
+    assert code == 1 and "leave --clauses out" in output
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_table_holds_what_was_measured(tmp_path, no_data):

@@ -48,7 +48,8 @@ class CoTMClassifier(TsetlinClassifier):
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
         None: X must hold bits.
     class_weight : dict or "balanced", optional
-        Factors on the selection probability by class.
+        Factors on the selection probability by class. Above 1, those of the other classes are
+        lowered instead, to a tenth at the most.
     shuffle : bool
         Present examples in a new order each epoch.
     early_stopping, validation_fraction, patience

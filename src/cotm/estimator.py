@@ -216,7 +216,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "seconds": seconds * check_integer("epochs", self.epochs, 0),
             "seconds_per_epoch": seconds,
             "bytes": float(
-                training_bytes(spec)
+                training_bytes(spec, machine.average)
                 + len(training) * (np.prod(spec.grid.image_shape) // 8 + spec.m)
             ),
         }
@@ -251,7 +251,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             known = labels.classes()
         targets = make_targets(labels, known)
-        weight = example_weights(labels.values, sample_weight, self.class_weight)
+        weight = example_weights(labels, known, sample_weight, self.class_weight)
         if goes_on:
             self._renew_machine()
         else:
@@ -295,6 +295,8 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if renewed.describes(self.machine_):
             return
         renewed.load_state(spec.grid, self.machine_.snapshot())
+        if self._course.best is not None:
+            self._course.best = renewed.adapt(self._course.best)
         self.machine_ = renewed
         self.T_ = renewed.T
 

@@ -321,9 +321,8 @@ def _decode(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Any:
     course.target = _integer(header, "target", 0, 2**63)
     course.patience_from = _integer(header, "patience_from", 0, 2**63)
     if header["best_step"] is not None:
-        course.best = _decode_snapshot(
-            machine, reader.grid, m, tensors, "best.", header["best_step"]
-        )
+        best = _decode_snapshot(machine, reader.grid, m, tensors, "best.", header["best_step"])
+        course.best = machine.adapt(best)
     return estimator
 
 
@@ -434,6 +433,10 @@ def _decode_earlier(
     _expect(
         weights.dtype == np.int32 and weights.shape == (len(included), spec.n, spec.m),
         f"earlier weights are {weights.dtype} {weights.shape}",
+    )
+    _expect(
+        bool((np.abs(weights.astype(np.int64)) <= spec.max_weight).all()),
+        "earlier weights too large",
     )
     return tuple(PastState(*pair) for pair in zip(included, weights, strict=True))
 

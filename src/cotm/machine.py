@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,7 @@ class Machine:
         self._earlier: tuple[PastState, ...] = ()
         self._voters: Machine | None = None  # one pool for all states that vote
         self._slice = _FIRST_SLICE
+        self._lock = threading.RLock()  # for threads that predict while another trains
 
     # State ---------------------------------------------------------------------------
 
@@ -192,21 +194,23 @@ class Machine:
 
     def snapshot(self) -> Snapshot:
         """The current state. The arrays are read-only: use :meth:`restore` to change it."""
-        if self._state is None:
-            memory, weights = self._live_backend().state()
-            memory.flags.writeable = weights.flags.writeable = False
-            self._state = Snapshot(memory, weights, self.step_, self._earlier)
-        return self._state
+        with self._lock:
+            if self._state is None:
+                memory, weights = self._live_backend().state()
+                memory.flags.writeable = weights.flags.writeable = False
+                self._state = Snapshot(memory, weights, self.step_, self._earlier)
+            return self._state
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a state."""
-        self._state, self._backend, self.step_ = snapshot, None, snapshot.step
-        self._earlier, self._voters = snapshot.earlier, None
+        with self._lock:
+            self._state, self._backend, self.step_ = snapshot, None, snapshot.step
+            self._earlier, self._voters = snapshot.earlier, None
 
     def start(self, grid: PatchGrid, n_outputs: int) -> None:
         """Begin anew for examples of this shape: all literals excluded, weights +-1."""
         spec = self.make_spec(grid, n_outputs)
-        check_fits_memory(spec)
+        check_fits_memory(spec, self.average)
         if not spec.sharing and spec.n < spec.m:
             warnings.warn(
                 f"n_clauses={spec.n} is fewer than the {spec.m} outputs, so some outputs own no "
@@ -220,8 +224,11 @@ class Machine:
     def load_state(self, grid: PatchGrid, snapshot: Snapshot) -> None:
         """Take over a state, brought within this machine's depth and caps."""
         self._spec = self.make_spec(grid, snapshot.weights.shape[1])
-        kept = snapshot.earlier[max(0, len(snapshot.earlier) + 1 - self.average) :]
-        self.restore(replace(within_limits(self._spec, snapshot), earlier=kept))
+        self.restore(self.adapt(snapshot))
+
+    def adapt(self, snapshot: Snapshot) -> Snapshot:
+        """A state of a machine with other parameters as this one could have it."""
+        return within_limits(self.spec, snapshot, self.average)
 
     def describes(self, other: Machine) -> bool:
         """Whether the other machine is this one, with the same parameters and backend."""
@@ -276,7 +283,12 @@ class Machine:
             state["_state"] = self.snapshot()
         state["_backend"] = None  # it may hold a device; the state starts it again
         state["_voters"] = None
+        del state["_lock"]
         return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
 
     # Training ------------------------------------------------------------------------
 
@@ -394,10 +406,11 @@ class Machine:
             if before is not None:
                 self.restore(before)  # a pass counts whole or not at all
             raise
-        self.step_ += count
-        self._state = self._voters = None
-        if self.average > 1 and before is not None and before.step > 0:
-            self._earlier = (*before.earlier, before.past())[1 - self.average :]
+        with self._lock:
+            self.step_ += count
+            self._state = self._voters = None
+            if self.average > 1 and before is not None and before.step > 0:
+                self._earlier = (*before.earlier, before.past())[1 - self.average :]
         return TrainCounts(hits, correct)
 
     # Prediction ----------------------------------------------------------------------
@@ -416,12 +429,13 @@ class Machine:
 
     def _all_voters(self) -> Machine:
         """A machine whose pool holds the clauses of all states that vote."""
-        if self._voters is None:
-            memory, weights = voters(self.snapshot())
-            pool = Machine(len(memory), self.T, backend=self.backend, n_jobs=self.n_jobs)
-            pool.load_state(self.spec.grid, Snapshot(memory, weights, self.step_))
-            self._voters = pool
-        return self._voters
+        with self._lock:
+            if self._voters is None:
+                memory, weights = voters(self.snapshot())
+                pool = Machine(len(memory), self.T, backend=self.backend, n_jobs=self.n_jobs)
+                pool.load_state(self.spec.grid, Snapshot(memory, weights, self.step_))
+                self._voters = pool
+            return self._voters
 
     def clause_outputs(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.bool_]:
         """Which clauses fire, (N, n); a clause without literals never does."""
@@ -477,21 +491,26 @@ def check_weights(weight: NDArray[np.float64], n_examples: int, *, given: bool) 
         raise ValueError("sample_weight must be finite and not negative")
 
 
-def training_bytes(spec: Spec) -> int:
+def training_bytes(spec: Spec, average: int = 1) -> int:
     """Memory a machine takes in training: state, copies of it, and include lists.
 
-    The lists are longest at the start, when a clause includes about half of the literals.
+    The lists are longest at the start, when a clause includes about half of the literals. With
+    ``average``, earlier states are kept as bits, and brought together to predict.
     """
-    entries = spec.n * spec.grid.n_literals
-    return 6 * entries + 3 * 4 * spec.n * spec.m + 256 * spec.n
+    entries, weights = spec.n * spec.grid.n_literals, 4 * spec.n * spec.m
+    earlier = (average - 1) * (entries // 8 + weights)
+    together = average * (3 * entries + 3 * weights) if average > 1 else 0
+    return 6 * entries + 3 * weights + 256 * spec.n + earlier + together
 
 
-def check_fits_memory(spec: Spec) -> None:
+def check_fits_memory(spec: Spec, average: int = 1) -> None:
     """Refuse a machine that this computer cannot hold, with the numbers."""
-    needed, available = training_bytes(spec), available_memory()
+    needed, available = training_bytes(spec, average), available_memory()
     if available is not None and needed > available:
+        states = f" and average={average}" if average > 1 else ""
+        fewer = "fewer states, " if average > 1 else ""
         raise MemoryError(
-            f"n_clauses={spec.n} with {spec.grid.n_literals} literals each needs about "
-            f"{format_bytes(needed)}, but {format_bytes(available)} are available; use fewer "
-            "clauses or fewer input bits"
+            f"n_clauses={spec.n} with {spec.grid.n_literals} literals each{states} needs about "
+            f"{format_bytes(needed)}, but {format_bytes(available)} are available; use {fewer}"
+            "fewer clauses or fewer input bits"
         )

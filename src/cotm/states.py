@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,10 @@ class PastState:
 
     included: NDArray[np.uint8]  # (n, ceil(L / 8)), packed
     weights: NDArray[np.int32]
+
+    def most_literals(self) -> int:
+        """How many the longest clause includes."""
+        return int(np.unpackbits(self.included, axis=1).sum(axis=1, dtype=np.int64).max())
 
 
 @dataclass(frozen=True)
@@ -74,16 +78,23 @@ def start_weights(spec: Spec) -> NDArray[np.int32]:
     return weights
 
 
-def within_limits(spec: Spec, state: Snapshot) -> Snapshot:
+def within_limits(spec: Spec, state: Snapshot, average: int = 1) -> Snapshot:
     """A state of another machine as this one's: clipped, and without surplus literals.
 
-    Of a clause with too many literals those with the highest entries stay.
+    Of a clause with too many literals those with the highest entries stay. An earlier state
+    does not know its entries: one with too many literals goes.
     """
     memory = np.clip(state.memory, -spec.N, spec.N - 1)
     weights = np.clip(state.weights, -spec.max_weight, spec.max_weight)
+    earlier = state.earlier[max(0, len(state.earlier) + 1 - average) :]
     if spec.max_literals is not None:
         for j in np.flatnonzero((memory >= 0).sum(axis=1) > spec.max_literals):
             included = np.flatnonzero(memory[j] >= 0)
             weakest = included[np.argsort(-memory[j, included].astype(int), kind="stable")]
             memory[j, weakest[spec.max_literals :]] = -1
-    return replace(state, memory=memory, weights=weights)
+        earlier = tuple(p for p in earlier if p.most_literals() <= spec.max_literals)
+    earlier = tuple(
+        PastState(p.included, np.clip(p.weights, -spec.max_weight, spec.max_weight))
+        for p in earlier
+    )
+    return Snapshot(memory, weights, state.step, earlier)

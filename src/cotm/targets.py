@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight
 
 from .gpu_arrays import to_host
-from .parameters import available_memory, format_bytes
+from .parameters import available_memory, check_number, format_bytes
 from .randomness import split_order
 
 
@@ -100,21 +100,34 @@ def make_targets(labels: Labels, classes: NDArray[Any]) -> NDArray[np.uint8]:
     return targets
 
 
+#: Feedback is lowered at most this many times so that a rare class can count more.
+_MOST_LOWERED = 10.0
+
+
 def example_weights(
-    y: NDArray[Any], sample_weight: ArrayLike | None, class_weight: Any
+    labels: Labels, classes: NDArray[Any], sample_weight: ArrayLike | None, class_weight: Any
 ) -> NDArray[np.float64]:
     """One factor per example on its selection probability, or one for all."""
+    y = labels.values
     if sample_weight is None and class_weight is None:
         return np.ones(1)
     weight = np.asarray(
         _check_sample_weight(to_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True)
     )
-    if class_weight is not None:
-        factors = compute_sample_weight(class_weight, y)
-        # A probability cannot be raised above 1, so the others are lowered instead.
-        given = class_weight.values() if isinstance(class_weight, dict) else factors
-        weight = weight * factors / max(1.0, *given)
-    return weight
+    if class_weight is None:
+        return weight
+    largest = 1.0
+    if isinstance(class_weight, dict):
+        for label, value in class_weight.items():
+            check_number(f"class_weight[{label!r}]", value, 0.0)
+        largest = max([largest, *(class_weight.get(label, 1.0) for label in classes.tolist())])
+    factors = compute_sample_weight(class_weight, y)
+    if isinstance(class_weight, str) and not labels.multilabel:
+        largest = factors.max(initial=largest)
+    # A probability cannot be raised above 1, so the other classes' are lowered instead, but not
+    # so far that nothing is learned. Factors of several labels multiply, which says little about
+    # any one of them.
+    return np.asarray(weight * factors / min(largest, _MOST_LOWERED))
 
 
 def split_validation(

@@ -66,7 +66,9 @@ def run(
     """
     # A training that ended by patience stays ended.
     finished = plan.validate is not None and course.epochs_without_improvement() >= plan.patience
-    if plan.validate is not None and course.scores() and course.best is None:
+    if plan.validate is None:
+        course.best = None  # what is learned from here on counts, not an earlier best
+    elif course.scores() and course.best is None:
         course.best = machine.snapshot()  # where early stopping left the machine
     reporter = make_reporter(plan.verbose, course.target, len(training), plan.description)
     with InterruptFlag() as interrupted, reporter:

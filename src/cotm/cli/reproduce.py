@@ -49,7 +49,7 @@ def reproduce(
       cotm reproduce mnist --quick
       cotm reproduce mnist --clauses 50 --clauses 100 --repeats 3
     """
-    from ..experiments import EXPERIMENTS, Lab, Options
+    from ..experiments import EXPERIMENTS, WITHOUT_COLUMNS, Lab, Options
 
     if name is None:
         for key, experiment in EXPERIMENTS.items():
@@ -57,6 +57,8 @@ def reproduce(
         return
     if name not in EXPERIMENTS:
         raise ValueError(f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
+    if clauses and name in WITHOUT_COLUMNS:
+        raise ValueError(f"{name} has one size; leave --clauses out")
     options = Options(
         epochs=epochs,
         repeats=repeats,

@@ -27,5 +27,7 @@ EXPERIMENTS: dict[str, Callable[[Lab], None]] = {
     "better-mnist": better_mnist,
     "better-fashion-mnist": better_fashion_mnist,
 }
+#: Experiments of one size, to which ``--clauses`` says nothing.
+WITHOUT_COLUMNS = ("imdb-imbalance", "cifar10-imbalance", "interpret-xor")
 
-__all__ = ["EXPERIMENTS", "Lab", "Options"]
+__all__ = ["EXPERIMENTS", "WITHOUT_COLUMNS", "Lab", "Options"]

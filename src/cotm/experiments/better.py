@@ -8,7 +8,7 @@ import numpy as np
 
 from ..randomness import split_order
 from . import paper
-from .images import TITLES, load_bits, parameters
+from .images import TITLES, load_bits, one_column, parameters
 from .lab import Lab
 
 _HELD_OUT = 6  # a sixth of the training images
@@ -50,8 +50,8 @@ def better_fashion_mnist(lab: Lab) -> None:
 
 
 def _better(lab: Lab, name: str) -> None:
+    column = one_column(lab, 50)
     x, y, x_test, y_test = load_bits(name)
-    (column,) = lab.options.clauses or (50,)
     epochs = lab.epochs(full=100, quick=4)
     tried = candidates(parameters(name, column))
     if lab.options.quick:

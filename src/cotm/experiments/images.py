@@ -58,18 +58,31 @@ def model_kilobytes(n_clauses: int, n_literals: int, n_outputs: int) -> float:
 
 def _columns(lab: Lab) -> tuple[int, ...]:
     chosen = lab.options.clauses or ((50, 100, 250) if lab.options.quick else paper.COLUMNS)
+    _check_columns(chosen)
+    return tuple(chosen)
+
+
+def one_column(lab: Lab, otherwise: int) -> int:
+    """The column that an experiment with one is to take."""
+    chosen = lab.options.clauses or (otherwise,)
+    _check_columns(chosen)
+    if len(chosen) > 1:
+        raise ValueError(f"{lab.name} takes one --clauses, not {len(chosen)}")
+    return chosen[0]
+
+
+def _check_columns(chosen: tuple[int, ...]) -> None:
     for column in chosen:
         if column not in paper.COLUMNS:
             columns = ", ".join(map(str, paper.COLUMNS))
             raise ValueError(f"--clauses {column} is no column of the table; it has {columns}")
-    return tuple(chosen)
 
 
 def _clauses_table(lab: Lab, name: str) -> None:
     title = TITLES[name]
+    columns = _columns(lab)
     data = load_bits(name)
     epochs = lab.epochs(full=100, quick=8)
-    columns = _columns(lab)
     lab.plan(epochs * len(lab.seeds()) * len(_KINDS) * 10 * sum(columns))
     rows, curves = [], {}
     for column in columns:
@@ -138,9 +151,9 @@ def _draw_clauses(axes: Any, rows: list[dict[str, Any]], title: str) -> None:
 
 def learning_speed(lab: Lab) -> None:
     """Test accuracy per epoch on MNIST with 8,000 clauses per class."""
+    column = one_column(lab, 50 if lab.options.quick else 8000)
     data = load_bits("mnist")
     epochs = lab.epochs(full=100, quick=8)
-    (column,) = lab.options.clauses or ((50,) if lab.options.quick else (8000,))
     bar = 99.3
     lab.plan(epochs * len(lab.seeds()) * len(_KINDS) * 10 * column)
     curves: dict[str, list[Curve]] = {}

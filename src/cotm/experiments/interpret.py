@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..machine import Machine
-from .lab import Lab
+from .lab import Lab, describe_machine
 
 _OUTPUTS = ("XOR", "AND", "OR")
 
@@ -47,6 +47,7 @@ def interpret_xor(lab: Lab) -> None:
             break
     else:
         raise RuntimeError("no seed of 200 learned all three outputs; try more --epochs")
+    lab.ran_on(describe_machine(machine.backend_))
     memory, weights = machine.memory_, machine.weights_
     rows: list[dict[str, Any]] = [
         {

@@ -149,10 +149,13 @@ class Lab:
         return self._seen(curve)
 
     def _seen(self, curve: Curve) -> Curve:
-        """Remember where a run was, for the report."""
-        if curve.machine not in self._machines:
-            self._machines.append(curve.machine)
+        self.ran_on(curve.machine)
         return curve
+
+    def ran_on(self, machine: dict[str, Any]) -> None:
+        """Remember where a run was, for the report."""
+        if machine not in self._machines:
+            self._machines.append(machine)
 
     def _show(self, what: str, epoch: int, epochs: int, found: dict[str, float]) -> None:
         """Progress: a line that is overwritten on a terminal, else one now and then."""
@@ -170,7 +173,7 @@ class Lab:
 
     def report(self, title: str, rows: list[dict[str, Any]], notes: list[str]) -> None:
         """Write rows as JSON, CSV and a Markdown table, and print the table."""
-        machines = self._machines or [describe_machine("native")]
+        machines = self._machines
         command = f"cotm reproduce {self.name}" + _flags(self.options)
         facts = {"title": title, "command": command, "machines": machines, "notes": notes}
         document = json.dumps({**facts, "rows": rows}, indent=1) + "\n"
@@ -240,7 +243,7 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def describe_machine(backend: str) -> dict[str, Any]:
+def describe_machine(backend: str | None) -> dict[str, Any]:
     """What times depend on beside the command; results do not."""
     processor = platform.processor() or platform.machine()
     try:
@@ -253,7 +256,7 @@ def describe_machine(backend: str) -> dict[str, Any]:
         "processor": processor,
         "cores": available_processors(),
         "backend": backend,
-        "gpu": device_title(backend),
+        "gpu": backend and device_title(backend),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "cotm": __version__,
