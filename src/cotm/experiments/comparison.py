@@ -136,10 +136,11 @@ def _others(lab: Lab, title: str) -> dict[str, float]:
 def _draw(axes: Any, rows: list[dict[str, Any]], sets: tuple[str, ...]) -> None:
     measured = [row for row in rows if any(row[f"{title} %"] is not None for title in sets)]
     place = np.arange(len(measured))
+    colours = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
     for k, title in enumerate(sets):
         values = [row[f"{title} %"] or np.nan for row in measured]
-        axes.barh(place + 0.2 * k, values, 0.18, label=title)
+        axes.barh(place + 0.2 * k, values, 0.18, color=colours[k], label=title)
     axes.set_yticks(place + 0.3, [row["model"] for row in measured])
     axes.invert_yaxis()
     axes.set(xlim=(50, 100), xlabel="test accuracy, %")
-    axes.legend(loc="lower left")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=len(sets), fontsize=10)

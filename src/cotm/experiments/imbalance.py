@@ -178,7 +178,8 @@ def cifar10_imbalance(lab: Lab) -> None:
             ours = [row[f"{kind} F1"] for row in rows_out]
             theirs = [row[f"paper {kind} F1"] for row in rows_out]
             axes.bar(place + offset, ours, 0.36, color=COLOURS[kind], label=f"{kind}, ours")
-            axes.plot(place + offset, theirs, "k_", ms=14, label=f"{kind}, paper")
+            label = "paper" if kind == "coalesced" else None
+            axes.plot(place + offset, theirs, "k_", ms=14, label=label)
         axes.set_xticks(place, [row["class"] for row in rows_out], rotation=45, ha="right")
         axes.set(ylabel="F1")
         axes.legend()
