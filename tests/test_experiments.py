@@ -221,3 +221,17 @@ def test_the_mean_is_over_the_last_epochs():
     assert lab.Curve({}, epochs[:8]).mean("test_accuracy") == 6.5
     assert Lab("x", Options(quick=True)).epochs(100, 8) == 8
     assert Lab("x", Options(quick=True, epochs=3)).epochs(100, 8) == 3
+
+
+def test_workers_give_the_same_table(tmp_path, no_data):
+    arguments = ("mnist", "--clauses", "50", "--epochs", "2", "--repeats", "2")
+    rows = []
+    for folder, workers in (("one", "1"), ("two", "2")):
+        code, output = reproduce(tmp_path / folder, *arguments, "--workers", workers)
+        assert code == 0, output
+        report = json.loads((tmp_path / folder / "mnist" / "results.json").read_text())
+        kept = sorted(path.name for path in (tmp_path / folder / "runs").iterdir())
+        accuracies = {key: value for key, value in report["rows"][0].items() if "%" in key}
+        rows.append((accuracies, kept))
+    assert rows[0] == rows[1] and len(rows[0][1]) == 4
+    assert "--workers 2" in report["command"]

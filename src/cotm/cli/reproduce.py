@@ -24,6 +24,12 @@ def reproduce(
         str, typer.Option(metavar="NAME", help="Where it runs; see `cotm info`.")
     ] = "auto",
     n_jobs: Jobs = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Runs of a table side by side, each on one processor."
+        ),
+    ] = 1,
     quick: Annotated[
         bool, typer.Option("--quick", help="Small settings: minutes instead of hours.")
     ] = False,
@@ -47,7 +53,7 @@ def reproduce(
     Examples:
       cotm reproduce
       cotm reproduce mnist --quick
-      cotm reproduce mnist --clauses 50 --clauses 100 --repeats 3
+      cotm reproduce mnist --clauses 50 --clauses 100 --repeats 3 --workers 4
     """
     from ..experiments import EXPERIMENTS, WITHOUT_COLUMNS, Lab, Options
 
@@ -65,6 +71,7 @@ def reproduce(
         seed=seed,
         backend=backend,
         n_jobs=n_jobs,
+        workers=workers,
         quick=quick,
         clauses=tuple(clauses) if clauses else None,
         folder=out,

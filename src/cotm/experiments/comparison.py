@@ -11,7 +11,7 @@ import numpy as np
 from ..datasets import make_noisy_xor_2d
 from . import paper
 from .images import load_bits, one_column, parameters
-from .lab import Lab, write_whole
+from .lab import Lab, Run, write_whole
 
 _DATA = ("2D Noisy XOR", "MNIST", "Kuzushiji-MNIST", "Fashion-MNIST")
 _QUICK_ROWS, _QUICK_TREES = 2000, 20  # of the others
@@ -66,11 +66,7 @@ def baselines(lab: Lab) -> None:
                              + ", ".join(f"{k} {v}" for k, v in settings.items()))  # fmt: skip
             name = _NAMES.get(title, f"noisy xor, seed {seed}")
             label = f"{_NAMES[title]} {column}" if title in _NAMES else "noisy xor"
-            curves.append(
-                lab.train(
-                    label, "coalesced", data, settings, data_name=name, epochs=epochs, seed=seed
-                )
-            )
+            curves.append(lab.train(Run(label, "coalesced", data, settings, name, epochs, seed)))
         last = [100 * a for curve in curves for a in curve.last("test_accuracy")]
         best = [100 * max(e["test_accuracy"] for e in curve.epochs) for curve in curves]
         found.setdefault("CoTM (mean)", {})[title] = float(np.mean(last))

@@ -9,7 +9,7 @@ import numpy as np
 from ..booleanize import AdaptiveGaussianThreshold
 from ..datasets import load_fashion_mnist, load_kmnist, load_mnist
 from . import paper
-from .lab import COLOURS, Curve, Lab
+from .lab import COLOURS, Lab, Run
 
 _PATCH = (10, 10)
 _KINDS = ("coalesced", "weighted")
@@ -84,25 +84,22 @@ def _clauses_table(lab: Lab, name: str) -> None:
     data = load_bits(name)
     epochs = lab.epochs(full=100, quick=8)
     lab.plan(epochs * len(lab.seeds()) * len(_KINDS) * 10 * sum(columns))
-    rows, curves = [], {}
+    runs = {
+        (column, kind, seed): Run(
+            f"{name} {column}", kind, data, parameters(name, column), name, epochs, seed
+        )
+        for column in columns
+        for kind in _KINDS
+        for seed in lab.seeds()
+    }
+    curves = dict(zip(runs, lab.train_all(list(runs.values())), strict=True))
+    rows = []
     for column in columns:
         k, table = paper.COLUMNS.index(column), paper.CLAUSES[name]
         row: dict[str, Any] = {"clauses per class": column}
         row |= {"T": table["T"][k], "s": table["s"][k]}
         for kind in _KINDS:
-            found = [
-                lab.train(
-                    f"{name} {column}",
-                    kind,
-                    data,
-                    parameters(name, column),
-                    data_name=name,
-                    epochs=epochs,
-                    seed=seed,
-                )
-                for seed in lab.seeds()
-            ]
-            curves[column, kind] = found
+            found = [curves[column, kind, seed] for seed in lab.seeds()]
             ours = 100 * float(np.mean([curve.mean("test_accuracy") for curve in found]))
             row |= {
                 f"{kind} %": ours,
@@ -156,21 +153,16 @@ def learning_speed(lab: Lab) -> None:
     epochs = lab.epochs(full=100, quick=8)
     bar = 99.3
     lab.plan(epochs * len(lab.seeds()) * len(_KINDS) * 10 * column)
-    curves: dict[str, list[Curve]] = {}
+    seeds = lab.seeds()
+    runs = [
+        Run(f"mnist {column}", kind, data, parameters("mnist", column), "mnist", epochs, seed)
+        for kind in _KINDS
+        for seed in seeds
+    ]
+    found = lab.train_all(runs)
+    curves = {kind: found[k * len(seeds) : (k + 1) * len(seeds)] for k, kind in enumerate(_KINDS)}
     rows = []
     for kind in _KINDS:
-        curves[kind] = [
-            lab.train(
-                f"mnist {column}",
-                kind,
-                data,
-                parameters("mnist", column),
-                data_name="mnist",
-                epochs=epochs,
-                seed=seed,
-            )
-            for seed in lab.seeds()
-        ]
         accuracy = np.mean([[e["test_accuracy"] for e in c.epochs] for c in curves[kind]], axis=0)
         passed = np.flatnonzero(100 * accuracy > bar)
         rows.append(

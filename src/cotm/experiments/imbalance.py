@@ -10,7 +10,7 @@ from ..booleanize import AdaptiveGaussianThreshold
 from ..datasets import load_cifar10, load_imdb
 from ..datasets.reviews import SetOfWords
 from . import paper
-from .lab import COLOURS, Curve, Lab
+from .lab import COLOURS, Curve, Lab, Run
 
 #: The paper gives no settings for these; what was tried is in docs/reproduction.md.
 IMDB_WORDS: dict[str, int] = {"n_features": 2000, "n_grams": 2}
@@ -78,15 +78,9 @@ def imdb_imbalance(lab: Lab) -> None:
             vectorizer = SetOfWords(**words).fit(chosen, y[rows])
             data = (vectorizer.transform(chosen), y[rows], vectorizer.transform(test_texts), y_test)
             for name, (kind, settings) in machines.items():
-                curve = lab.train(
-                    f"imdb {share}",
-                    kind,
-                    data,
-                    settings,
-                    data_name=f"imdb without {share}, {words}",
-                    epochs=epochs,
-                    seed=seed,
-                )
+                data_name = f"imdb without {share}, {words}"
+                run = Run(f"imdb {share}", kind, data, settings, data_name, epochs, seed)
+                curve = lab.train(run)
                 # States vote together already, so the last epoch stands for itself.
                 last = curve.epochs[-1]["test_accuracy"] / len(lab.seeds())
                 accuracy[name, share] = accuracy.get((name, share), 0.0) + 100 * last
@@ -146,18 +140,9 @@ def cifar10_imbalance(lab: Lab) -> None:
             rows = rows[:2000]
         data = (threshold.transform(x[rows]), y[rows], test_bits, y_test)
         for kind, settings in machines.items():
-            curves[kind].append(
-                lab.train(
-                    "cifar10 imbalance",
-                    kind,
-                    data,
-                    settings,
-                    data_name="cifar10 imbalanced",
-                    epochs=epochs,
-                    seed=seed,
-                    measure=_f1,
-                )
-            )
+            name, data_name = "cifar10 imbalance", "cifar10 imbalanced"
+            run = Run(name, kind, data, settings, data_name, epochs, seed)
+            curves[kind].append(lab.train(run, measure=_f1))
     rows_out = []
     for k, name in enumerate(paper.CIFAR_CLASSES):
         row: dict[str, Any] = {"class": name, "examples": int(np.sum(y[rows] == k))}

@@ -11,7 +11,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ class Options:
     seed: int = 1
     backend: str = "auto"
     n_jobs: int | None = None
+    workers: int = 1  # runs side by side
     quick: bool = False
     clauses: tuple[int, ...] | None = None  # per class; None: all columns of the table
     folder: Path = Path("reproduction")
@@ -54,6 +55,30 @@ class Curve:
 
     def mean(self, key: str) -> float:
         return float(np.mean(self.last(key)))
+
+
+@dataclass(frozen=True)
+class Run:
+    """What :meth:`Lab.train` takes."""
+
+    label: str
+    kind: str
+    data: tuple[Any, Any, Any, Any]
+    parameters: dict[str, Any]
+    data_name: str
+    epochs: int
+    seed: int
+
+    def settings(self) -> dict[str, Any]:
+        """What tells a run from others."""
+        return {
+            "data": self.data_name,
+            "kind": self.kind,
+            "rows": [len(self.data[1]), len(self.data[3])],
+            "epochs": self.epochs,
+            "seed": self.seed,
+            **self.parameters,
+        }
 
 
 class Lab:
@@ -86,39 +111,37 @@ class Lab:
         """Where a finished run with these settings is kept."""
         return self._runs / f"{_file_name(label)}-{_digest(settings)}.json"
 
+    def train_all(self, runs: list[Run]) -> list[Curve]:
+        """Train machines, with ``--workers`` some at a time, each on one processor."""
+        if self.options.workers > 1:
+            from joblib import Parallel, delayed
+
+            missing = [run for run in runs if not self._path(run).exists()]
+            tasks = (delayed(_train_apart)(self.name, self.options, run) for run in missing)
+            Parallel(n_jobs=self.options.workers)(tasks)
+        return [self.train(run) for run in runs]
+
+    def _path(self, run: Run) -> Path:
+        return self.run_path(f"{run.label} {run.kind} {run.seed}", run.settings())
+
     def train(
-        self,
-        label: str,
-        kind: str,
-        data: tuple[Any, Any, Any, Any],
-        parameters: dict[str, Any],
-        *,
-        data_name: str,
-        epochs: int,
-        seed: int,
-        measure: Callable[[Any, Any], dict[str, float]] | None = None,
+        self, run: Run, measure: Callable[[Any, Any], dict[str, float]] | None = None
     ) -> Curve:
         """Train a machine and test it after every epoch; a finished run is read instead.
 
-        ``kind`` is "coalesced", "weighted" or "plain"; ``measure`` turns predictions and test
-        labels into figures, by default the accuracy.
+        ``run.kind`` is "coalesced", "weighted" or "plain"; ``measure`` turns predictions and
+        test labels into figures, by default the accuracy.
         """
-        settings = {
-            "data": data_name,
-            "kind": kind,
-            "rows": [len(data[1]), len(data[3])],
-            "epochs": epochs,
-            "seed": seed,
-            **parameters,
-        }
-        path = self.run_path(f"{label} {kind} {seed}", settings)
+        label, kind, epochs = run.label, run.kind, run.epochs
+        settings = run.settings()
+        path = self._path(run)
         work = settings["n_clauses"]
         if path.exists():
             self._planned -= epochs * work
             stored = json.loads(path.read_text())
             return self._seen(Curve(stored["settings"], stored["epochs"], stored["machine"]))
         curve = Curve(settings, [])
-        X, y, X_test, y_test = data
+        X, y, X_test, y_test = run.data
 
         def test(model: Any, record: dict[str, Any]) -> None:
             began = time.perf_counter()
@@ -131,9 +154,9 @@ class Lab:
             self._show(f"{label}, {kind}", len(curve.epochs), epochs, found)
 
         chosen: dict[str, Any] = {
-            **parameters,
+            **run.parameters,
             "epochs": epochs,
-            "random_state": seed,
+            "random_state": run.seed,
             "backend": self.options.backend,
             "n_jobs": self.options.n_jobs,
             "callbacks": [test],
@@ -214,6 +237,13 @@ class Lab:
             plt.close(figure)
 
 
+def _train_apart(name: str, options: Options, run: Run) -> None:
+    """One run in a process of its own; its result is found in the folder."""
+    lab = Lab(name, replace(options, workers=1, n_jobs=1), lambda text: None)
+    lab.plan(run.epochs * run.parameters["n_clauses"])
+    lab.train(run)
+
+
 #: Colours that people with any kind of colour vision can tell apart (Okabe and Ito).
 COLOURS = {"coalesced": "#0072B2", "weighted": "#D55E00", "plain": "#D55E00"}
 
@@ -289,7 +319,7 @@ def _file_name(label: str) -> str:
 def _flags(options: Options) -> str:
     default = Options()
     found = ""
-    for name in ("epochs", "repeats", "seed", "backend", "n_jobs"):
+    for name in ("epochs", "repeats", "seed", "backend", "n_jobs", "workers"):
         value = getattr(options, name)
         if value != getattr(default, name):
             found += f" --{name.removeprefix('n_')} {value}"
