@@ -18,10 +18,11 @@ from . import files
 from .backends import TrainCounts
 from .inputs import InputReader
 from .literals import Examples
-from .machine import Machine, TrainingSet, training_bytes
+from .machine import Machine, TrainingSet
 from .parameters import MAX_T, check_choice, check_flag, check_integer, check_number, format_bytes
 from .progress import format_seconds
 from .rules import Rule, rules
+from .states import training_bytes
 from .targets import (
     distinct_classes,
     example_weights,

@@ -21,18 +21,23 @@ from .parameters import (
     MAX_CLAUSES,
     MAX_OUTPUTS,
     MAX_T,
-    available_memory,
     check_choice,
     check_flag,
     check_integer,
     check_number,
     check_pair,
-    format_bytes,
     resolve_n_jobs,
 )
-from .randomness import pass_order
+from .randomness import new_seed, pass_order
 from .spec import WEIGHT_LIMIT, Spec, forget_threshold, selection_scale
-from .states import PastState, Snapshot, start_state, voters, within_limits
+from .states import (
+    PastState,
+    Snapshot,
+    check_fits_memory,
+    start_state,
+    voters,
+    within_limits,
+)
 
 #: Seconds a backend works before Python looks for Ctrl-C and shows progress.
 _SLICE_SECONDS = 0.25
@@ -470,17 +475,6 @@ def _hand_over(examples: Examples, backend: Backend) -> Any:
     return backend.prepare(examples if backend.name.startswith("cuda") else examples.on_host())
 
 
-def new_seed(random_state: Any) -> int:
-    """A 64-bit seed from an int, None, or a NumPy generator."""
-    if random_state is None:
-        return int(np.random.default_rng().integers(0, 2**63))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(0, 2**31 - 1))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(0, 2**63))
-    return check_integer("random_state", random_state, 0, 2**64 - 1)
-
-
 def check_weights(weight: NDArray[np.float64], n_examples: int, *, given: bool) -> None:
     """Example weights: one per example, finite, not negative."""
     if not given:
@@ -489,28 +483,3 @@ def check_weights(weight: NDArray[np.float64], n_examples: int, *, given: bool) 
         raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n_examples} examples")
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError("sample_weight must be finite and not negative")
-
-
-def training_bytes(spec: Spec, average: int = 1) -> int:
-    """Memory a machine takes in training: state, copies of it, and include lists.
-
-    The lists are longest at the start, when a clause includes about half of the literals. With
-    ``average``, earlier states are kept as bits, and brought together to predict.
-    """
-    entries, weights = spec.n * spec.grid.n_literals, 4 * spec.n * spec.m
-    earlier = (average - 1) * (entries // 8 + weights)
-    together = average * (3 * entries + 3 * weights) if average > 1 else 0
-    return 6 * entries + 3 * weights + 256 * spec.n + earlier + together
-
-
-def check_fits_memory(spec: Spec, average: int = 1) -> None:
-    """Refuse a machine that this computer cannot hold, with the numbers."""
-    needed, available = training_bytes(spec, average), available_memory()
-    if available is not None and needed > available:
-        states = f" and average={average}" if average > 1 else ""
-        fewer = "fewer states, " if average > 1 else ""
-        raise MemoryError(
-            f"n_clauses={spec.n} with {spec.grid.n_literals} literals each{states} needs about "
-            f"{format_bytes(needed)}, but {format_bytes(available)} are available; use {fewer}"
-            "fewer clauses or fewer input bits"
-        )

@@ -10,9 +10,12 @@ others is told, with measurements, in ``docs/algorithm.md``.
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from .parameters import check_integer
 
 U32 = np.uint32
 U64 = np.uint64
@@ -105,3 +108,14 @@ def _shuffled(key: NDArray[np.uint64], n_examples: int) -> NDArray[np.int64]:
     with np.errstate(over="ignore"):
         keys = mix64(key + np.arange(n_examples, dtype=U64) * _GOLDEN64)
     return np.argsort(keys, kind="stable")
+
+
+def new_seed(random_state: Any) -> int:
+    """A 64-bit seed from an int, None, or a NumPy generator."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(0, 2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(0, 2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(0, 2**63))
+    return check_integer("random_state", random_state, 0, 2**64 - 1)

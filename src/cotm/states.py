@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .parameters import available_memory, format_bytes
 from .randomness import U32, Purpose, hash32, make_key, step_key
-from .spec import WEIGHT_LIMIT, Spec
+from .spec import Spec
 
 
 @dataclass(frozen=True)
@@ -38,25 +39,11 @@ class Snapshot:
 
 
 def voters(state: Snapshot) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Memory and weights of one pool whose votes are the sum of all states' votes.
-
-    States one epoch apart have many clauses in common; those become one with the sum of
-    their weights. Clauses that include nothing, or weigh nothing, never vote and go.
-    """
+    """Memory and weights of one pool whose votes are the sum of all states' votes."""
     states = [*state.earlier, state.past()]
     included = np.concatenate([past.included for past in states])
-    weights = np.concatenate([past.weights for past in states]).astype(np.int64)
-    rows = included.view(np.dtype((np.void, included.shape[1]))).ravel()
-    _, first, group = np.unique(rows, return_index=True, return_inverse=True)
-    summed = np.zeros((len(first), weights.shape[1]), dtype=np.int64)
-    np.add.at(summed, group, weights)
-    if np.abs(summed).max() <= WEIGHT_LIMIT:  # else the sums are left to the votes
-        included, weights = included[first], summed
-    heard = np.flatnonzero(included.any(axis=1) & weights.any(axis=1))
-    if len(heard) == 0:
-        heard = np.array([0])  # a pool needs a clause, and this one is silent
-    bits = np.unpackbits(included[heard], axis=1, count=state.memory.shape[1])
-    return bits.view(np.int8) - np.int8(1), weights[heard].astype(np.int32)
+    bits = np.unpackbits(included, axis=1, count=state.memory.shape[1])
+    return bits.view(np.int8) - np.int8(1), np.concatenate([past.weights for past in states])
 
 
 def start_state(spec: Spec) -> Snapshot:
@@ -98,3 +85,28 @@ def within_limits(spec: Spec, state: Snapshot, average: int = 1) -> Snapshot:
         for p in earlier
     )
     return Snapshot(memory, weights, state.step, earlier)
+
+
+def training_bytes(spec: Spec, average: int = 1) -> int:
+    """Memory a machine takes in training: state, copies of it, and include lists.
+
+    The lists are longest at the start, when a clause includes about half of the literals. With
+    ``average``, earlier states are kept as bits, and brought together to predict.
+    """
+    entries, weights = spec.n * spec.grid.n_literals, 4 * spec.n * spec.m
+    earlier = (average - 1) * (entries // 8 + weights)
+    together = average * (3 * entries + 3 * weights) if average > 1 else 0
+    return 6 * entries + 3 * weights + 256 * spec.n + earlier + together
+
+
+def check_fits_memory(spec: Spec, average: int = 1) -> None:
+    """Refuse a machine that this computer cannot hold, with the numbers."""
+    needed, available = training_bytes(spec, average), available_memory()
+    if available is not None and needed > available:
+        states = f" and average={average}" if average > 1 else ""
+        fewer = "fewer states, " if average > 1 else ""
+        raise MemoryError(
+            f"n_clauses={spec.n} with {spec.grid.n_literals} literals each{states} needs about "
+            f"{format_bytes(needed)}, but {format_bytes(available)} are available; use {fewer}"
+            "fewer clauses or fewer input bits"
+        )

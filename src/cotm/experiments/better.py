@@ -9,7 +9,7 @@ import numpy as np
 from ..randomness import split_order
 from . import paper
 from .images import TITLES, load_bits, one_column, parameters
-from .lab import Lab, Run
+from .lab import Lab, Run, last_epochs
 
 _HELD_OUT = 6  # a sixth of the training images
 
@@ -84,7 +84,7 @@ def _better(lab: Lab, name: str) -> None:
         f"otherwise. Settings were trained on {len(rest):,} images and compared on {len(held):,} "
         "others of the training set; the best of them, and the paper's, were then trained on all "
         "and tested once.",
-        f"Means over the last {min(25, max(1, epochs // 4))} of {epochs} epochs, "
+        f"Means over the last {last_epochs(epochs)} of {epochs} epochs, "
         f"{lab.options.repeats} seed(s).",
     ]
     lab.report(f"{title}: better than the paper with as many clauses", rows, notes)
@@ -109,12 +109,15 @@ def _accuracies(
     epochs: int,
 ) -> dict[str, float]:
     """Accuracy in per cent by each of some settings, mean over seeds."""
-    seeds = lab.seeds()
-    runs = [
-        Run(label, "coalesced", data, settings, data_name, epochs, seed)
-        for settings in tried.values()
-        for seed in seeds
-    ]
-    means = [curve.mean("test_accuracy") for curve in lab.train_all(runs)]
-    rows = np.reshape(means, (len(tried), len(seeds)))
-    return dict(zip(tried, (100 * rows.mean(axis=1)).tolist(), strict=True))
+    curves = lab.train_all(
+        {
+            (name, seed): Run(label, "coalesced", data, settings, data_name, epochs, seed)
+            for name, settings in tried.items()
+            for seed in lab.seeds()
+        }
+    )
+    return {
+        name: 100
+        * float(np.mean([curves[name, seed].mean("test_accuracy") for seed in lab.seeds()]))
+        for name in tried
+    }

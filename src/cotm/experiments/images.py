@@ -9,7 +9,7 @@ import numpy as np
 from ..booleanize import AdaptiveGaussianThreshold
 from ..datasets import load_fashion_mnist, load_kmnist, load_mnist
 from . import paper
-from .lab import COLOURS, Lab, Run
+from .lab import COLOURS, Lab, Run, last_epochs
 
 _PATCH = (10, 10)
 _KINDS = ("coalesced", "weighted")
@@ -92,7 +92,7 @@ def _clauses_table(lab: Lab, name: str) -> None:
         for kind in _KINDS
         for seed in lab.seeds()
     }
-    curves = dict(zip(runs, lab.train_all(list(runs.values())), strict=True))
+    curves = lab.train_all(runs)
     rows = []
     for column in columns:
         k, table = paper.COLUMNS.index(column), paper.CLAUSES[name]
@@ -119,7 +119,7 @@ def _clauses_table(lab: Lab, name: str) -> None:
 
 
 def _report(lab: Lab, title: str, data: Any, epochs: int, rows: list[dict[str, Any]]) -> None:
-    last = min(25, max(1, epochs // 4))
+    last = last_epochs(epochs)
     notes = [
         f"{title}, {len(data[1]):,} training and {len(data[3]):,} test images; convolution with "
         "10 x 10 patches; T and s as in the paper's table.",
@@ -153,14 +153,15 @@ def learning_speed(lab: Lab) -> None:
     epochs = lab.epochs(full=100, quick=8)
     bar = 99.3
     lab.plan(epochs * len(lab.seeds()) * len(_KINDS) * 10 * column)
-    seeds = lab.seeds()
-    runs = [
-        Run(f"mnist {column}", kind, data, parameters("mnist", column), "mnist", epochs, seed)
-        for kind in _KINDS
-        for seed in seeds
-    ]
-    found = lab.train_all(runs)
-    curves = {kind: found[k * len(seeds) : (k + 1) * len(seeds)] for k, kind in enumerate(_KINDS)}
+    settings = parameters("mnist", column)
+    found = lab.train_all(
+        {
+            (kind, seed): Run(f"mnist {column}", kind, data, settings, "mnist", epochs, seed)
+            for kind in _KINDS
+            for seed in lab.seeds()
+        }
+    )
+    curves = {kind: [found[kind, seed] for seed in lab.seeds()] for kind in _KINDS}
     rows = []
     for kind in _KINDS:
         accuracy = np.mean([[e["test_accuracy"] for e in c.epochs] for c in curves[kind]], axis=0)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from ..classifier import CoTMClassifier, TMClassifier
 from ..files import replace_file
 from ..parameters import available_processors
 from ..progress import format_seconds
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class Options:
     folder: Path = Path("reproduction")
 
 
+def last_epochs(epochs: int) -> int:
+    """How many count, at the end: 25 of 100 or more, a quarter of fewer."""
+    return min(25, max(1, epochs // 4))
+
+
 @dataclass
 class Curve:
     """One training: its settings, and a record per epoch."""
@@ -49,9 +56,8 @@ class Curve:
     machine: dict[str, Any] = field(default_factory=dict)
 
     def last(self, key: str) -> list[float]:
-        """A quantity over the last 25 epochs, or the last quarter of fewer than 100."""
-        values = [record[key] for record in self.epochs]
-        return values[-min(25, max(1, len(values) // 4)) :]
+        """A quantity over the epochs that count."""
+        return [record[key] for record in self.epochs[-last_epochs(len(self.epochs)) :]]
 
     def mean(self, key: str) -> float:
         return float(np.mean(self.last(key)))
@@ -111,15 +117,15 @@ class Lab:
         """Where a finished run with these settings is kept."""
         return self._runs / f"{_file_name(label)}-{_digest(settings)}.json"
 
-    def train_all(self, runs: list[Run]) -> list[Curve]:
+    def train_all(self, runs: dict[Key, Run]) -> dict[Key, Curve]:
         """Train machines, with ``--workers`` some at a time, each on one processor."""
         if self.options.workers > 1:
             from joblib import Parallel, delayed
 
-            missing = [run for run in runs if not self._path(run).exists()]
+            missing = [run for run in runs.values() if not self._path(run).exists()]
             tasks = (delayed(_train_apart)(self.name, self.options, run) for run in missing)
             Parallel(n_jobs=self.options.workers)(tasks)
-        return [self.train(run) for run in runs]
+        return {key: self.train(run) for key, run in runs.items()}
 
     def _path(self, run: Run) -> Path:
         return self.run_path(f"{run.label} {run.kind} {run.seed}", run.settings())
