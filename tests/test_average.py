@@ -22,7 +22,8 @@ def small(kind=CoTMClassifier, **parameters):
 
 
 def state(model):
-    return model.memory_.tobytes(), model.weights_.tobytes(), model.step_
+    now = model.machine_.snapshot()
+    return now.memory.tobytes(), now.weights.tobytes(), now.step
 
 
 @pytest.mark.parametrize("backend", ["reference", "native"])
@@ -92,7 +93,7 @@ def test_a_stopped_pass_changes_nothing():
     model = small(average=3).fit(X, Y)
     before = model.votes(X)
     machine = model.machine_
-    examples = model._reader.read(model, X)
+    examples = model._reader.read(X)
     training = machine.prepare(examples, np.eye(len(model.classes_), dtype=np.uint8)[Y], np.ones(1))
     calls = iter([False, True])
     assert machine.train_pass(training, should_stop=lambda: next(calls)) is None
@@ -198,7 +199,7 @@ def test_the_pool_of_before_a_pass_is_not_kept(monkeypatch):
         return voters(state)
 
     monkeypatch.setattr(cotm.machine, "voters", slow)
-    machine._voters = None
+    machine._live = machine._live._replace(pool=None)
     thread = threading.Thread(target=lambda: model.votes(X))
     thread.start()
     started.wait(5)
@@ -216,7 +217,7 @@ def stopped(**parameters):
     def leave(m, record):
         best = m._course.best
         if len(best.earlier) >= 3 and m._course.epochs_without_improvement() >= 2:
-            scores = m._course.scores()
+            scores = [record["validation_accuracy"] for record in m.history_]
             m.history_[int(np.argmax(scores))]["validation_accuracy"] = 1.0
             raise KeyboardInterrupt
 

@@ -224,7 +224,7 @@ def test_duplicate_entries_of_a_sparse_matrix_are_summed_first():
             {},
             X,
             np.array(["a", None] * 60, dtype=object),
-            "labels of the types NoneType, str",
+            "y has no label in 60 of 120 rows",
         ),
     ],
 )

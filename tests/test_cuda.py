@@ -13,6 +13,7 @@ import scipy.sparse
 from configurations import assert_equal, outcome, random_configuration
 
 import cotm
+import cotm.machine
 from cotm import backends
 from cotm.backends import cuda_plan
 from cotm.backends.cuda_plan import BatchLayout, Sizes, make_plan
@@ -161,7 +162,7 @@ def test_auto_stays_on_the_processor_where_the_device_is_full(monkeypatch):
     monkeypatch.setattr(cotm.machine, "make_backend", make)
     monkeypatch.setattr(cotm.machine, "choose_backend", lambda *a, **k: "cuda")
     machine = cotm.Machine(4, T=2, random_state=1).fit([[0], [1]], [[0], [1]])
-    assert machine._backend.name == "native"
+    assert machine.backend_ == "native"
     assert machine.predict([[0], [1]]).shape == (2, 1)
 
 
@@ -289,7 +290,7 @@ def test_two_threads_train_two_machines():
 @gpu
 def test_a_device_is_chosen_by_number():
     machine = cotm.Machine(4, T=2, backend="cuda:0", random_state=1).fit([[0], [1]], [[0], [1]])
-    assert machine._backend.name == "cuda:0"
+    assert machine.backend_ == "cuda:0"
     count = cp.cuda.runtime.getDeviceCount()
     with pytest.raises(ValueError, match=f"asks for device 99, but there .* {count}"):
         cotm.Machine(4, T=2, backend="cuda:99")

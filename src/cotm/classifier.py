@@ -93,6 +93,63 @@ class CoTMClassifier(TsetlinClassifier):
     True
     """
 
+    def __init__(
+        self,
+        n_clauses: int = 500,
+        T: int | str = "auto",
+        s: float = 10.0,
+        *,
+        epochs: int = 30,
+        patch_shape: tuple[int, ...] | None = None,
+        image_shape: tuple[int, ...] | None = None,
+        stride: int | tuple[int, ...] = 1,
+        memory_depth: int = 128,
+        e: float | str = "auto",
+        e_scales: str = "output",
+        boost_true_positive: bool = True,
+        max_literals: int | None = None,
+        max_weight: int | None = None,
+        average: int = 1,
+        booleanize: Any = "auto",
+        class_weight: Any = None,
+        shuffle: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        warm_start: bool = False,
+        callbacks: Any = None,
+        backend: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clauses = n_clauses
+        self.T = T
+        self.s = s
+        self.epochs = epochs
+        self.patch_shape = patch_shape
+        self.image_shape = image_shape
+        self.stride = stride
+        self.memory_depth = memory_depth
+        self.e = e
+        self.e_scales = e_scales
+        self.boost_true_positive = boost_true_positive
+        self.max_literals = max_literals
+        self.max_weight = max_weight
+        self.average = average
+        self.booleanize = booleanize
+        self.class_weight = class_weight
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.warm_start = warm_start
+        self.callbacks = callbacks
+        self.backend = backend
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
 
 class TMClassifier(TsetlinClassifier):
     """The Tsetlin machines the paper compares with: every output owns its clauses.
@@ -117,6 +174,10 @@ class TMClassifier(TsetlinClassifier):
     """
 
     _sharing = False
+
+    @property
+    def _learns_weights(self) -> bool:
+        return self.weighted
 
     def __init__(
         self,
@@ -149,32 +210,30 @@ class TMClassifier(TsetlinClassifier):
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
-        super().__init__(
-            n_clauses,
-            T,
-            s,
-            epochs=epochs,
-            patch_shape=patch_shape,
-            image_shape=image_shape,
-            stride=stride,
-            memory_depth=memory_depth,
-            e=e,
-            e_scales=e_scales,
-            boost_true_positive=boost_true_positive,
-            max_literals=max_literals,
-            max_weight=max_weight,
-            average=average,
-            booleanize=booleanize,
-            class_weight=class_weight,
-            shuffle=shuffle,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            patience=patience,
-            warm_start=warm_start,
-            callbacks=callbacks,
-            backend=backend,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
+        self.n_clauses = n_clauses
+        self.T = T
+        self.s = s
         self.weighted = weighted
+        self.epochs = epochs
+        self.patch_shape = patch_shape
+        self.image_shape = image_shape
+        self.stride = stride
+        self.memory_depth = memory_depth
+        self.e = e
+        self.e_scales = e_scales
+        self.boost_true_positive = boost_true_positive
+        self.max_literals = max_literals
+        self.max_weight = max_weight
+        self.average = average
+        self.booleanize = booleanize
+        self.class_weight = class_weight
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.warm_start = warm_start
+        self.callbacks = callbacks
+        self.backend = backend
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state

@@ -4,37 +4,70 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import weakref
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_consistent_length
 
 from . import files
 from .backends import TrainCounts
+from .fitted import Course, Fitted, Record
+from .forks import Lock
 from .inputs import InputReader
 from .literals import Examples
 from .machine import Machine, TrainingSet
-from .parameters import MAX_T, check_choice, check_flag, check_integer, check_number, format_bytes
+from .parameters import (
+    MAX_CLAUSES,
+    MAX_T,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    format_bytes,
+)
+from .probabilities import Sample, Sharpness, judged, probabilities
 from .progress import format_seconds
+from .resuming import check_same_data, describe_data
 from .rules import Rule, rules
+from .spec import selection_scale
 from .states import training_bytes
 from .targets import (
     distinct_classes,
     example_weights,
     make_targets,
     read_labels,
+    require_some_weight,
     split_validation,
+    warn_about_quantities,
 )
-from .training import Course, Plan, Record, run
+from .training import Plan, run
 
-#: Votes are divided by T and multiplied by this before the softmax: with it, predicted
-#: probabilities are about as often right as they say (benchmarks/defaults.py measures it).
-_PROBABILITY_SCALE = 2.0
+#: What training is built on: a callback that changes one of these is told so.
+_FIXED_IN_TRAINING = (
+    "n_clauses",
+    "weighted",
+    "patch_shape",
+    "image_shape",
+    "stride",
+    "booleanize",
+    "class_weight",
+    "early_stopping",
+    "validation_fraction",
+    "backend",
+    "random_state",
+)
+
+
+#: Not among the attributes, since a call that is refused changes none.
+_locks: weakref.WeakKeyDictionary[Any, Lock] = weakref.WeakKeyDictionary()
+_locks_lock = Lock()
 
 
 class Held(NamedTuple):
@@ -44,67 +77,52 @@ class Held(NamedTuple):
     targets: NDArray[np.uint8]
 
 
+class Prepared(NamedTuple):
+    """What a call of fit has to work with, before anything has changed."""
+
+    fitted: Fitted
+    training: TrainingSet
+    held: Held | None
+    sample: Sample  # of the examples to train on
+    data: dict[str, Any] | None  # see resuming.py
+
+
 class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers; they differ in whether outputs share clauses."""
 
     _sharing = True
 
-    def __init__(
-        self,
-        n_clauses: int = 500,
-        T: int | str = "auto",
-        s: float = 10.0,
-        *,
-        epochs: int = 30,
-        patch_shape: tuple[int, ...] | None = None,
-        image_shape: tuple[int, ...] | None = None,
-        stride: int | tuple[int, ...] = 1,
-        memory_depth: int = 128,
-        e: float | str = "auto",
-        e_scales: str = "output",
-        boost_true_positive: bool = True,
-        max_literals: int | None = None,
-        max_weight: int | None = None,
-        average: int = 1,
-        booleanize: Any = "auto",
-        class_weight: Any = None,
-        shuffle: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        patience: int = 10,
-        warm_start: bool = False,
-        callbacks: Any = None,
-        backend: str = "auto",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clauses = n_clauses
-        self.T = T
-        self.s = s
-        self.epochs = epochs
-        self.patch_shape = patch_shape
-        self.image_shape = image_shape
-        self.stride = stride
-        self.memory_depth = memory_depth
-        self.e = e
-        self.e_scales = e_scales
-        self.boost_true_positive = boost_true_positive
-        self.max_literals = max_literals
-        self.max_weight = max_weight
-        self.average = average
-        self.booleanize = booleanize
-        self.class_weight = class_weight
-        self.shuffle = shuffle
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.warm_start = warm_start
-        self.callbacks = callbacks
-        self.backend = backend
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+    # Parameters; see CoTMClassifier.
+    n_clauses: int
+    T: int | str
+    s: float
+    epochs: int
+    patch_shape: tuple[int, ...] | None
+    image_shape: tuple[int, ...] | None
+    stride: int | tuple[int, ...]
+    memory_depth: int
+    e: float | str
+    e_scales: str
+    boost_true_positive: bool
+    max_literals: int | None
+    max_weight: int | None
+    average: int
+    booleanize: Any
+    class_weight: Any
+    shuffle: bool
+    early_stopping: bool
+    validation_fraction: float
+    patience: int
+    warm_start: bool
+    callbacks: Any
+    backend: str
+    n_jobs: int | None
+    verbose: int
+    random_state: Any
+
+    @property
+    def _learns_weights(self) -> bool:
+        return True
 
     # Training ------------------------------------------------------------------------
 
@@ -114,7 +132,8 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Learn from examples.
 
         Ctrl-C keeps the last finished epoch and raises KeyboardInterrupt; calling ``fit``
-        again with ``resume=True`` then goes on as if nothing had happened.
+        again with ``resume=True`` then goes on as if nothing had happened. Other threads see
+        the model as it was until the first epoch is finished.
 
         Parameters
         ----------
@@ -123,35 +142,41 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array
             (N,) labels of any type, or (N, m) of 0 and 1 for several labels at once.
         sample_weight : array of (N,), optional
-            Scales the probability that an example gives feedback, up to 1.
+            Multiplies the probability that an example gives feedback, up to certainty. An
+            example far from its margin gives feedback with probability 1/2 or more, so
+            weights above 2 count most for examples that are nearly learned.
         resume : bool
             Finish the epochs that an interrupted or loaded training has left, on the same
-            data, instead of beginning anew.
+            data, instead of beginning anew. Other data are refused.
 
         Returns
         -------
         self
         """
-        if resume and not self._is_started():
-            raise ValueError("resume=True, but there is no training to resume; call fit without it")
-        goes_on = resume or (check_flag("warm_start", self.warm_start) and self._is_started())
-        before = self.__dict__.copy()
-        with self._unchanged_on_error():
-            training, held = self._prepare(X, y, sample_weight, goes_on=goes_on)
-            course = self._course
+        with self._training_lock():
+            before = self._fitted_or_none()
+            if resume and before is None:
+                raise ValueError(
+                    "resume=True, but there is no training to resume; call fit without it"
+                )
+            if not resume and not check_flag("warm_start", self.warm_start):
+                before = None
+            prepared = self._prepare(X, y, sample_weight, before)
+            course, data = prepared.fitted.course, prepared.data
+            epochs = check_integer("epochs", self.epochs, 0)
             if resume:
-                course.target = max(course.target, self.epochs)
+                if course.data is not None and data is not None:
+                    check_same_data(course.data, data)
+                course = replace(course, target=max(course.target, epochs), data=data)
             else:
-                course.target = len(course.history) + self.epochs
-                course.patience_from = len(course.history)
-            plan = self._plan(training, held)
-        try:
-            run(self.machine_, training, course, plan, self)
-        except BaseException:
-            if not goes_on and not course.history:  # not one epoch is finished: nothing was fitted
-                self.__dict__.clear()
-                self.__dict__.update(before)
-            raise
+                course = replace(
+                    course,
+                    target=course.epochs + epochs,
+                    patience_from=course.epochs,
+                    data=data,
+                )
+            fitted = replace(prepared.fitted, course=course)
+            run(fitted, prepared.training, self._plan(fitted, prepared))
         return self
 
     def partial_fit(
@@ -166,21 +191,20 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``classes`` names every label there will be; the first call needs it. How real data
         becomes bits is learned from the first call's X.
         """
-        goes_on = self._is_started()
-        with self._unchanged_on_error():
+        with self._training_lock():
+            before = self._fitted_or_none()
             if isinstance(self.class_weight, str):
                 raise ValueError(
                     f"class_weight={self.class_weight!r} needs all data at once; with partial_fit "
                     "pass a dictionary or sample_weight"
                 )
-            if not goes_on and classes is None and not read_labels(y).multilabel:
+            if before is None and classes is None and not read_labels(y).multilabel:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
-            training, _ = self._prepare(
-                X, y, sample_weight, goes_on=goes_on, classes=classes, split=False
-            )
-        self._course.target = len(self.history_) + 1
-        plan = Plan(accuracy=self._accuracy, shuffle=False)
-        run(self.machine_, training, self._course, plan, self)
+            prepared = self._prepare(X, y, sample_weight, before, classes=classes, whole=False)
+            fitted = prepared.fitted
+            course = replace(fitted.course, target=fitted.course.epochs + 1, data=None)
+            plan = self._basic_plan(fitted, shuffle=False)
+            run(replace(fitted, course=course), prepared.training, plan)
         return self
 
     def estimate(self, X: Any, y: Any) -> dict[str, float]:
@@ -195,29 +219,29 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         parameters = {**self.get_params(deep=False), "callbacks": None, "verbose": 0}
         probe = type(self)(**{**parameters, "random_state": 0})
-        training, _ = probe._prepare(X, y, None, goes_on=False)
-        return probe._measure(training)
+        prepared = probe._prepare(X, y, None, None)
+        return probe._measure(prepared.fitted.machine, prepared.training)
 
-    def _measure(self, training: TrainingSet) -> dict[str, float]:
+    def _measure(self, machine: Machine, training: TrainingSet) -> dict[str, float]:
         """Time on a throwaway machine for about a quarter of a second."""
-        parameters = self._machine_parameters(self.machine_.spec.m)
-        machine = Machine(**{**parameters, "random_state": self.seed_})
-        machine.load_state(self.machine_.spec.grid, self.machine_.snapshot())
-        began, done = time.perf_counter(), [0]
+        probe = machine.with_state(machine.snapshot())
+        began, done = time.perf_counter(), 0
 
         def out_of_time() -> bool:
             return time.perf_counter() - began > 0.25
 
-        machine.train_pass(
-            training, should_stop=out_of_time, on_progress=lambda count: done.__setitem__(0, count)
-        )
-        seconds = (time.perf_counter() - began) / max(1, done[0]) * len(training)
-        spec = machine.spec
+        def note(count: int) -> None:
+            nonlocal done
+            done = count
+
+        probe.train_pass(training, should_stop=out_of_time, on_progress=note)
+        seconds = (time.perf_counter() - began) / max(1, done) * len(training)
+        spec = probe.spec
         return {
             "seconds": seconds * check_integer("epochs", self.epochs, 0),
             "seconds_per_epoch": seconds,
             "bytes": float(
-                training_bytes(spec, machine.average)
+                training_bytes(spec, probe.average)
                 + len(training) * (np.prod(spec.grid.image_shape) // 8 + spec.m)
             ),
         }
@@ -227,22 +251,25 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X: Any,
         y: Any,
         sample_weight: ArrayLike | None,
+        before: Fitted | None,
         *,
-        goes_on: bool,
         classes: ArrayLike | None = None,
-        split: bool = True,
-    ) -> tuple[TrainingSet, Held | None]:
-        """Check everything, then set what fitting sets, and bring the data to the machine."""
+        whole: bool = True,
+    ) -> Prepared:
+        """Check everything and bring the data to the machine, which nobody sees before it learns.
+
+        ``whole``: these are all the data there are, some of which may be held out.
+        """
         self._check_parameters()
         labels = read_labels(y)
-        reader = self._reader if goes_on else InputReader.from_parameters(self)
-        examples = reader.read(self, X) if goes_on else reader.fit(self, X)
+        reader = InputReader.from_parameters(self) if before is None else before.reader
+        examples = reader.fit(X) if before is None else reader.read(X)
         check_consistent_length(examples.bits, labels.values)
-        if goes_on:
+        if before is not None:
             reader.check_unchanged(self)
-            if labels.multilabel != self._multilabel:
+            if labels.multilabel != before.multilabel:
                 raise ValueError("y is of another kind (labels or indicator matrix) than before")
-            known = self.classes_
+            known = before.classes
             if labels.names is not None and labels.names != known.tolist():
                 raise ValueError(
                     f"y has the columns {labels.names}, but training began with {known.tolist()}"
@@ -253,58 +280,68 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = labels.classes()
         targets = make_targets(labels, known)
         weight = example_weights(labels, known, sample_weight, self.class_weight)
-        if goes_on:
-            self._renew_machine()
+        if whole:
+            require_some_weight(weight)
+            warn_about_quantities(labels, known)
+        if before is None:
+            fitted = self._start(reader, known, labels.multilabel)
         else:
-            self._start(reader, known, labels.multilabel, targets.shape[1])
-        held = None
-        if split and self.early_stopping:
+            fitted = self._renewed(before)
+        held, data = None, None
+        if whole:
+            data = describe_data(
+                examples,
+                targets,
+                weight,
+                shuffle=self.shuffle,
+                held_out=self.validation_fraction if self.early_stopping else 0.0,
+            )
+        if whole and self.early_stopping:
             rows, held_rows = split_validation(
-                self.seed_, targets, self.validation_fraction, labels.multilabel
+                fitted.machine.seed_, targets, self.validation_fraction, labels.multilabel
             )
             held = Held(examples[held_rows], targets[held_rows])
             examples, targets = examples[rows], targets[rows]
             weight = weight[rows] if len(weight) > 1 else weight
-        return self.machine_.prepare(examples, targets, weight), held
+        for callback in self.callbacks or ():
+            if hasattr(callback, "check"):  # what cannot be done is said before the work
+                callback.check(self.get_params(deep=False), known, reader.booleanizer)
+        sample = Sample.of(examples, targets, weight)
+        training = fitted.machine.prepare(examples, targets, weight)
+        return Prepared(fitted, training, held, sample, data)
 
-    def _start(
-        self, reader: InputReader, classes: NDArray[Any], multilabel: bool, n_outputs: int
-    ) -> None:
+    def _start(self, reader: InputReader, classes: NDArray[Any], multilabel: bool) -> Fitted:
         assert reader.grid is not None
-        self._multilabel = multilabel
-        machine = Machine(**self._machine_parameters(n_outputs))
-        machine.start(reader.grid, n_outputs)
-        self._reader = reader
-        self.classes_ = classes
-        self.machine_ = machine
-        self.T_ = machine.T
-        self._course = Course()
+        machine = Machine(**self._machine_parameters(len(classes), multilabel))
+        machine.start(reader.grid, len(classes))
+        return Fitted(reader, classes, multilabel, machine, Course(), Sharpness())
 
-    def _renew_machine(self) -> None:
-        """Let parameters that changed since training began take effect."""
-        spec = self.machine_.spec
-        parameters = self._machine_parameters(spec.m)
+    def _renewed(self, fitted: Fitted) -> Fitted:
+        """What was fitted, with parameters that changed since training began in effect."""
+        machine = fitted.machine
+        spec = machine.spec
+        parameters = self._machine_parameters(spec.m, fitted.multilabel)
         for name in ("T", "e"):  # "auto" stays what it was when training began
             if isinstance(getattr(self, name), str):
-                parameters[name] = getattr(self.machine_, name)
-        renewed = Machine(**{**parameters, "random_state": self.seed_})
+                parameters[name] = getattr(machine, name)
+        renewed = Machine(**{**parameters, "random_state": machine.seed_})
         if renewed.n_clauses != spec.n:
             raise ValueError(
                 f"n_clauses={renewed.n_clauses}, but training began with {spec.n}; a pool cannot "
                 "grow or shrink, so set warm_start=False to begin anew"
             )
-        if renewed.describes(self.machine_):
-            return
-        renewed.load_state(spec.grid, self.machine_.snapshot())
-        if self._course.best is not None:
-            self._course.best = renewed.adapt(self._course.best)
-        self.machine_ = renewed
-        self.T_ = renewed.T
+        if renewed.describes(machine):
+            return fitted
+        renewed.load_state(spec.grid, machine.snapshot())
+        course = fitted.course
+        if course.best is not None:
+            course = replace(course, best=renewed.adapt(course.best))
+        return replace(fitted, machine=renewed, course=course)
 
-    def _machine_parameters(self, n_outputs: int) -> dict[str, Any]:
+    def _machine_parameters(self, n_outputs: int, multilabel: bool) -> dict[str, Any]:
         e = self.e
         if isinstance(e, str):
-            e = 1.0 if self._multilabel or n_outputs <= 2 else 1.0 / (n_outputs - 1)
+            e = 1.0 if multilabel or n_outputs <= 2 else 1.0 / (n_outputs - 1)
         return {
             "n_clauses": self.n_clauses,
             "T": self._resolve_T() if isinstance(self.T, str) else self.T,
@@ -319,7 +356,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "max_weight": self.max_weight,
             "average": self.average,
             "sharing": self._sharing,
-            "weighted": getattr(self, "weighted", True),
+            "weighted": self._learns_weights,
             "backend": self.backend,
             "n_jobs": self.n_jobs,
             "random_state": self.random_state,
@@ -334,7 +371,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("T", "e"):
             if isinstance(getattr(self, name), str):
                 check_choice(name, getattr(self, name), ("auto",))
-        check_integer("n_clauses", self.n_clauses, 1)
+        check_integer("n_clauses", self.n_clauses, 1, MAX_CLAUSES)
         check_integer("epochs", self.epochs, 0)
         check_flag("shuffle", self.shuffle)
         check_flag("early_stopping", self.early_stopping)
@@ -352,109 +389,206 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"class_weight={self.class_weight!r} must be a dictionary, 'balanced' or None"
             )
 
-    def _plan(self, training: TrainingSet, held: Held | None) -> Plan:
-        plan = Plan(
-            accuracy=self._accuracy,
-            shuffle=self.shuffle,
+    def _plan(self, fitted: Fitted, prepared: Prepared) -> Plan:
+        """What ``fit`` is to do."""
+        held = prepared.held
+        plan = replace(
+            self._basic_plan(fitted, shuffle=self.shuffle),
             patience=self.patience,
-            callbacks=tuple(self.callbacks or ()),
+            callbacks=[partial(callback, self) for callback in self.callbacks or ()],
+            follow=partial(self._follow_changes, self.get_params(deep=False)),
+            finish=partial(_with_sharpness, held, prepared.sample),
             verbose=int(self.verbose),
         )
         if held is not None:
-            plan.validate = lambda: self._held_accuracy(held)
+            plan = replace(plan, validate=partial(_held_accuracy, held, fitted.multilabel))
         if plan.verbose:
-            cost = self._measure(training)
-            plan.description = (
-                f"{self.n_clauses:,} clauses, {len(training):,} examples, {self.epochs} epochs: "
-                f"about {format_seconds(cost['seconds'])} and {format_bytes(cost['bytes'])}"
+            cost = self._measure(fitted.machine, prepared.training)
+            description = (
+                f"{fitted.machine.n_clauses:,} clauses, {len(prepared.training):,} examples, "
+                f"{self.epochs:g} epochs: about {format_seconds(cost['seconds'])} and "
+                f"{format_bytes(cost['bytes'])}"
             )
+            plan = replace(plan, description=description)
         return plan
 
-    def _held_accuracy(self, held: Held) -> float:
-        votes = self.machine_.votes(held.examples.bits)
-        if self._multilabel:
-            return float(((votes >= 0) == (held.targets == 1)).mean())
-        return float(held.targets[np.arange(len(votes)), votes.argmax(axis=1)].mean())
+    def _basic_plan(self, fitted: Fitted, *, shuffle: bool) -> Plan:
+        """Passes, and nothing else."""
+        return Plan(
+            accuracy=partial(_accuracy, fitted.multilabel, len(fitted.classes)),
+            publish=partial(setattr, self, "_fitted"),
+            is_published=lambda fitted: self.__dict__.get("_fitted") is fitted,
+            shuffle=shuffle,
+        )
 
-    def _accuracy(self, counts: TrainCounts, n_examples: int) -> float:
-        if self._multilabel:
-            return counts.correct / (n_examples * len(self.classes_))
-        return counts.hits / n_examples
+    def _follow_changes(
+        self, before: dict[str, Any], plan: Plan, fitted: Fitted, training: TrainingSet
+    ) -> tuple[Plan, Fitted, TrainingSet]:
+        """Let parameters that callbacks have set take effect from the next epoch on."""
+        now = self.get_params(deep=False)
+        changed = [name for name in now if repr(now[name]) != repr(before[name])]
+        if not changed:
+            return plan, fitted, training
+        for name in changed:
+            if name in _FIXED_IN_TRAINING:
+                raise ValueError(
+                    f"a callback set {name}={now[name]!r}, but training began with "
+                    f"{before[name]!r}, and it cannot change on the way; set it before fit"
+                )
+        self._check_parameters()
+        fitted = self._renewed(fitted)
+        target = fitted.course.target + int(self.epochs) - int(before["epochs"])
+        fitted = replace(fitted, course=replace(fitted.course, target=target))
+        plan.publish(fitted)
+        plan = replace(
+            plan,
+            shuffle=self.shuffle,
+            patience=self.patience,
+            callbacks=[partial(callback, self) for callback in self.callbacks or ()],
+            follow=partial(self._follow_changes, now),
+        )
+        scales = selection_scale(fitted.machine.e, training.weight)
+        return plan, fitted, replace(training, scales=scales)
 
     # State ---------------------------------------------------------------------------
 
-    def _is_started(self) -> bool:
-        return hasattr(self, "machine_")
+    def _training_lock(self) -> Lock:
+        """One training of this estimator at a time; predictions do not wait for it."""
+        with _locks_lock:
+            return _locks.setdefault(self, Lock())
 
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+    def _fitted_or_none(self) -> Fitted | None:
+        return self.__dict__.get("_fitted")
+
+    def _now(self) -> Fitted:
+        """What has been learned: to be asked for once per call, so that its parts fit."""
+        fitted = self._fitted_or_none()
+        if fitted is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
+                "appropriate arguments before using this estimator."
+            )
+        return fitted
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._fitted_or_none() is not None
+
+    def _still(self) -> Any:
+        """This estimator as it is now, whatever other threads do: state and epochs fit."""
+        while True:
+            fitted = self._now()
+            state = fitted.machine.snapshot_at(fitted.course.step)
+            if state is not None:
+                break
+            time.sleep(1e-4)  # an epoch is just being recorded
+        still = object.__new__(type(self))
+        still.__dict__.update(self.__dict__)
+        still._fitted = replace(fitted, machine=fitted.machine.with_state(state))
+        return still
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if self._fitted_or_none() is not None:
+            state["_fitted"] = self._still()._fitted
+        return state
+
+    @property
+    def machine_(self) -> Machine:
+        """The machine at work."""
+        return self._now().machine
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, in the order of the outputs."""
+        return self._now().classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """Columns of X, or values of an image."""
+        return self._now().reader.n_features
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of X's columns; there is no such attribute where they were no text."""
+        names = self._now().reader.names
+        if names is None:
+            raise AttributeError(f"this {type(self).__name__} was fitted without feature names")
+        return np.array(names, dtype=object)
 
     @property
     def memory_(self) -> NDArray[np.int8]:
-        """Memory, int8 (n_clauses, L): a literal is included iff its entry is >= 0."""
-        check_is_fitted(self, "machine_")
-        return self.machine_.memory_
+        """Memory, int8 (n_clauses, L): a literal is included iff its entry is >= 0.
+
+        With ``average`` of all states that vote, one below the other, the current one last.
+        """
+        return self._now().machine.memory_
 
     @property
     def weights_(self) -> NDArray[np.int32]:
-        """Weights, int32 (n_clauses, outputs)."""
-        check_is_fitted(self, "machine_")
-        return self.machine_.weights_
+        """Weights, int32 (n_clauses, outputs); with ``average`` as :attr:`memory_`."""
+        return self._now().machine.weights_
+
+    @property
+    def T_(self) -> int:
+        """The margin in use."""
+        return self._now().machine.T
 
     @property
     def step_(self) -> int:
         """Examples presented so far."""
-        check_is_fitted(self, "machine_")
-        return self.machine_.step_
+        return self._now().machine.step_
 
     @property
     def seed_(self) -> int:
         """The 64-bit seed that ``random_state`` was resolved to."""
-        check_is_fitted(self, "machine_")
-        return self.machine_.seed_
+        return self._now().machine.seed_
 
     @property
     def history_(self) -> list[Record]:
-        """One record per epoch: ``epoch``, ``train_accuracy``, ``seconds`` and, with early
-        stopping, ``validation_accuracy``. Training accuracy is of the votes before each update.
+        """One record for each of the last 10,000 epochs: ``epoch``, ``train_accuracy``,
+        ``seconds`` and, with early stopping, ``validation_accuracy``. Training accuracy is of
+        the votes before each update.
         """
-        check_is_fitted(self, "machine_")
-        return self._course.history
+        return list(self._now().course.history)
 
     @property
     def booleanizer_(self) -> Any:
         """The fitted transformer from X to bits, or None where X holds bits already."""
-        check_is_fitted(self, "machine_")
-        return self._reader.booleanizer
+        return self._now().reader.booleanizer
+
+    @property
+    def _multilabel(self) -> bool:
+        return self._now().multilabel
+
+    @property
+    def _course(self) -> Course:
+        return self._now().course
+
+    @property
+    def _reader(self) -> InputReader:
+        return self._now().reader
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, whole or not at all; :func:`cotm.load` reads it."""
-        check_is_fitted(self, "machine_")
-        files.save(self, path)
+        files.save(self._still(), path)
 
     # Prediction ----------------------------------------------------------------------
 
-    def _examples(self, X: Any) -> Examples:
-        check_is_fitted(self, "machine_")
-        with self._unchanged_on_error():
-            return self._reader.read(self, X)
+    def _votes(self, fitted: Fitted, X: Any) -> NDArray[np.int64]:
+        return fitted.machine.votes(fitted.reader.read(X), n_jobs=self.n_jobs)
 
     def votes(self, X: Any) -> NDArray[np.int64]:
         """Vote sums per output, integers (N, m), unclipped."""
-        examples = self._examples(X)
-        return self.machine_.votes(examples, n_jobs=self.n_jobs)
+        return self._votes(self._now(), X)
 
     def clause_outputs(self, X: Any) -> NDArray[np.bool_]:
-        """Which clauses fire on each example, (N, n_clauses)."""
-        examples = self._examples(X)
-        return self.machine_.clause_outputs(examples, n_jobs=self.n_jobs)
+        """Which clauses fire on each example, (N, n_clauses).
+
+        With ``average`` the clauses of all states that vote, as in :attr:`weights_`; the product
+        of the two is :meth:`votes`.
+        """
+        fitted = self._now()
+        return fitted.machine.clause_outputs(fitted.reader.read(X), n_jobs=self.n_jobs)
 
     def rules(
         self,
@@ -463,6 +597,9 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         feature_names: Sequence[str] | None = None,
     ) -> list[Rule]:
         """The clauses that can vote as rules, strongest first.
+
+        With ``average`` those of all states that vote; equal ones are one rule with the sum of
+        their votes.
 
         Parameters
         ----------
@@ -474,23 +611,24 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             What to call the bits of X where the model has not seen names, as with the sparse
             matrix of a vectorizer.
         """
-        check_is_fitted(self, "machine_")
-        return rules(self, label, top, feature_names)
+        return rules(self._still(), label, top, feature_names)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels, (N,); with several labels an indicator matrix (N, m)."""
-        votes = self.votes(X)
-        if self._multilabel:
+        fitted = self._now()
+        votes = self._votes(fitted, X)
+        if fitted.multilabel:
             return (votes >= 0).astype(np.int64)
-        return np.asarray(self.classes_[votes.argmax(axis=1)])
+        return np.asarray(fitted.classes[votes.argmax(axis=1)])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Confidence: votes (N, m); with two classes their difference (N,).
 
         With several labels ``votes + 0.5``, whose sign is the prediction.
         """
-        votes = self.votes(X).astype(np.float64)
-        if self._multilabel:
+        fitted = self._now()
+        votes = self._votes(fitted, X).astype(np.float64)
+        if fitted.multilabel:
             return votes + 0.5
         return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
 
@@ -498,15 +636,14 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Probabilities, (N, m): a squashed ranking of the votes.
 
         The softmax of votes in units of the margin T (with several labels, the logistic
-        function of each), scaled by a constant that makes them roughly calibrated. They
-        rank like the votes. For probabilities to bet on, wrap the classifier in
-        :class:`sklearn.calibration.CalibratedClassifierCV`.
+        function of each), times a sharpness that makes them about as often right as they say.
+        Early stopping learns it from the examples held out; otherwise a second, smaller machine
+        learns it from a sample of the training examples, the first time it is needed, which
+        takes some seconds at the most. ``partial_fit`` alone leaves it at a usual value.
         """
-        votes = self.votes(X)
-        scale = _PROBABILITY_SCALE / (self.T_ * self.machine_.n_states_)
-        if self._multilabel:
-            return np.asarray(expit((votes + 0.5) * scale))
-        return np.asarray(softmax(votes * scale, axis=1))
+        fitted = self._now()
+        votes = self._votes(fitted, X)
+        return probabilities(votes, fitted.machine, fitted.sharpness, fitted.multilabel)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -515,3 +652,24 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _held_accuracy(held: Held, multilabel: bool, machine: Machine) -> float:
+    votes = machine.votes(held.examples)
+    if multilabel:
+        return float(((votes >= 0) == (held.targets == 1)).mean())
+    return float(held.targets[np.arange(len(votes)), votes.argmax(axis=1)].mean())
+
+
+def _accuracy(multilabel: bool, n_outputs: int, counts: TrainCounts, n_examples: int) -> float:
+    return counts.correct / (n_examples * n_outputs) if multilabel else counts.hits / n_examples
+
+
+def _with_sharpness(held: Held | None, sample: Sample, fitted: Fitted) -> Fitted:
+    """With probabilities for these votes: as held-out examples tell, or a sample will."""
+    machine, multilabel = fitted.machine, fitted.multilabel
+    if held is not None:
+        sharpness = judged(machine, held.examples, held.targets, multilabel)
+    else:
+        sharpness = Sharpness.to_learn(machine, sample, multilabel, fitted.course.epochs)
+    return replace(fitted, sharpness=sharpness)

@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 
 from .backends import resolve_backend
 from .booleanize import booleanizer_from_state
+from .fitted import Course, Fitted
 from .inputs import InputReader
 from .literals import MAX_FEATURES, PatchGrid
 from .machine import Machine
+from .probabilities import Sharpness
+from .resuming import DATA_TYPES
 from .spec import Spec
 from .states import PastState, Snapshot
-from .training import Course
 
 FORMAT = 1
 
@@ -79,7 +81,6 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if reader.booleanizer is not None:
         booleanizer, arrays = _booleanizer_state(reader.booleanizer)
         tensors.update({f"booleanizer.{name}": array for name, array in arrays.items()})
-    names = getattr(estimator, "feature_names_in_", None)
     header = {
         "format": FORMAT,
         "cotm": __version__,
@@ -89,7 +90,7 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "classes_type": _type_name(estimator.classes_),
         "multilabel": bool(estimator._multilabel),
         "n_features_in": int(estimator.n_features_in_),
-        "feature_names_in": None if names is None else [str(name) for name in names],
+        "feature_names_in": reader.names,
         "booleanizer": booleanizer,
         "example_shape": None if reader.example_shape is None else list(reader.example_shape),
         "grid": [
@@ -104,9 +105,11 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "seed": estimator.seed_,
         "step": state.step,
         "best_step": None if course.best is None else course.best.step,
-        "history": course.history,
+        "history": list(course.history),
         "target": course.target,
         "patience_from": course.patience_from,
+        "data": course.data,
+        "sharpness": estimator._now().sharpness.value(),
     }
     return header, {name: np.ascontiguousarray(array) for name, array in tensors.items()}
 
@@ -291,39 +294,49 @@ def _decode(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Any:
     _expect(header["class"] in kinds, f"class {header['class']!r:.100} is unknown")
     estimator = kinds[header["class"]](**_decode_parameters(header["parameters"]))
     estimator._check_parameters()
-    estimator._multilabel = header["multilabel"]
-    _expect(isinstance(estimator._multilabel, bool), "multilabel is not a boolean")
-    estimator.classes_ = _decode_classes(
-        header["classes"], header["classes_type"], estimator._multilabel
-    )
-    estimator.n_features_in_ = _integer(header, "n_features_in", 1, MAX_FEATURES)
-    names = header["feature_names_in"]
-    if names is not None:
-        _expect(
-            isinstance(names, list)
-            and len(names) == estimator.n_features_in_
-            and all(isinstance(name, str) for name in names),
-            "feature names do not fit",
-        )
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-    reader = estimator._reader = _decode_reader(estimator, header, tensors)
+    multilabel = header["multilabel"]
+    _expect(isinstance(multilabel, bool), "multilabel is not a boolean")
+    classes = _decode_classes(header["classes"], header["classes_type"], multilabel)
+    reader = _decode_reader(estimator, header, tensors)
     assert reader.grid is not None
-
-    m = len(estimator.classes_)
+    m = len(classes)
     T = _integer(header, "T", 1, 2**30)
-    machine = Machine(**{**estimator._machine_parameters(m), "T": T, "e": header["e"]})
+    parameters = {**estimator._machine_parameters(m, multilabel), "T": T, "e": header["e"]}
+    machine = Machine(**parameters)
     machine.seed_ = _integer(header, "seed", 0, 2**64 - 1)
-    estimator.T_ = T
     state = _decode_snapshot(machine, reader.grid, m, tensors, "", header["step"])
     machine.load_state(reader.grid, state)
-    estimator.machine_ = machine
-    course = estimator._course = Course(_decode_history(header["history"]))
-    course.target = _integer(header, "target", 0, 2**63)
-    course.patience_from = _integer(header, "patience_from", 0, 2**63)
+    best = None
     if header["best_step"] is not None:
         best = _decode_snapshot(machine, reader.grid, m, tensors, "best.", header["best_step"])
-        course.best = machine.adapt(best)
+        best = machine.adapt(best)
+    course = Course(
+        history=tuple(_decode_history(header["history"])),
+        best=best,
+        target=_integer(header, "target", 0, 2**63),
+        patience_from=_integer(header, "patience_from", 0, 2**63),
+        step=state.step,
+        data=_decode_data(header.get("data")),
+    )
+    sharpness = header.get("sharpness")
+    _expect(
+        sharpness is None or (type(sharpness) is float and 0 < sharpness < 1e9),
+        f"sharpness is {sharpness!r:.100}",
+    )
+    estimator._fitted = Fitted(reader, classes, multilabel, machine, course, Sharpness(sharpness))
     return estimator
+
+
+def _decode_data(data: Any) -> dict[str, Any] | None:
+    """What the data of a training are known by; files of older versions have none."""
+    if data is None:
+        return None
+    _expect(
+        isinstance(data, dict)
+        and {name: type(value) for name, value in data.items()} == DATA_TYPES,
+        "what is said of the training data cannot be read",
+    )
+    return dict(data)
 
 
 def _decode_parameters(encoded: Any) -> dict[str, Any]:
@@ -368,6 +381,16 @@ def _decode_reader(
         estimator.booleanize = type(booleanizer)(**booleanizer.get_params())
     reader = InputReader.from_parameters(estimator)
     reader.booleanizer = booleanizer
+    reader.n_features = _integer(header, "n_features_in", 1, MAX_FEATURES)
+    names = header["feature_names_in"]
+    if names is not None:
+        _expect(
+            isinstance(names, list)
+            and len(names) == reader.n_features
+            and all(isinstance(name, str) for name in names),
+            "feature names do not fit",
+        )
+        reader.names = names
     shape = header["example_shape"]
     if reader.reads_images:
         _expect(

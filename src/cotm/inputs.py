@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from .booleanize import AdaptiveGaussianThreshold, Booleanizer, ImageThermometer
+from .booleanize.base import names_message
+from .booleanize.tables import string_names
 from .gpu_arrays import as_gpu_array, beside, on_gpu, to_host
 from .literals import Examples, PatchGrid, as_examples, image_grid
 from .parameters import check_pair
@@ -19,16 +21,20 @@ from .parameters import check_pair
 class InputReader:
     """Reads X for one estimator: its parameters say what X is, fitting learns the bits.
 
-    ``booleanizer`` is None where X already holds bits; ``grid`` says where patches lie.
+    ``booleanizer`` is None where X already holds bits; ``grid`` says where patches lie. Names
+    and number of columns are kept here, because what scikit-learn knows of a frame depends on
+    its version and the frame's.
     """
 
     def __init__(
         self,
+        title: str,
         patch_shape: tuple[int, ...] | None,
         image_shape: tuple[int, ...] | None,
         stride: tuple[int, ...],
         booleanize: Any,
     ) -> None:
+        self.title = title  # what messages call the estimator
         self.patch_shape = patch_shape
         self.image_shape = image_shape
         self.stride = stride
@@ -36,6 +42,8 @@ class InputReader:
         self.booleanizer: Any = None
         self.grid: PatchGrid | None = None
         self.example_shape: tuple[int, ...] | None = None  # of X's rows, before booleanizing
+        self.n_features = 0  # of X
+        self.names: list[str] | None = None  # of X's columns, where they are text
 
     @classmethod
     def from_parameters(cls, estimator: Any) -> InputReader:
@@ -58,7 +66,7 @@ class InputReader:
                 f"booleanize={booleanize!r} must be 'auto', None (X holds bits), or a transformer "
                 "such as cotm.Thermometer(n_bits=8)"
             )
-        return cls(patch_shape, image_shape, stride, booleanize)
+        return cls(type(estimator).__name__, patch_shape, image_shape, stride, booleanize)
 
     def check_unchanged(self, estimator: Any) -> None:
         """Refuse to go on with parameters that say X is something else than it was."""
@@ -75,9 +83,11 @@ class InputReader:
     def reads_images(self) -> bool:
         return self.patch_shape is not None
 
-    def fit(self, estimator: Any, X: Any) -> Examples:
+    def fit(self, X: Any) -> Examples:
         """Check X, learn how it becomes bits, and return them."""
-        X = self._check(estimator, X, reset=True)
+        self.names = column_names(X)
+        X = self._check(X, fitted=False)
+        self.n_features = int(np.prod(X.shape[1:]))
         if self.reads_images:
             self.example_shape = tuple(X.shape[1:])
             self.booleanizer = self._image_booleanizer(X)
@@ -96,81 +106,86 @@ class InputReader:
             self.grid = PatchGrid.flat(bits.shape[1])
         return as_examples(bits, self.grid)
 
-    def read(self, estimator: Any, X: Any) -> Examples:
+    def read(self, X: Any) -> Examples:
         """Check X against what was learned, and return its bits."""
-        X = self._check(estimator, X, reset=False)
+        self._check_names(X)
+        X = self._check(X, fitted=True)
         if self.reads_images and tuple(X.shape[1:]) != self.example_shape:
             raise ValueError(
-                f"X has images of shape {tuple(X.shape[1:])}, but {type(estimator).__name__} was "
-                f"trained on {self.example_shape}"
+                f"X has images of shape {tuple(X.shape[1:])}, but {self.title} was trained on "
+                f"{self.example_shape}"
+            )
+        if not self.reads_images and X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {self.title} is expecting {self.n_features} "
+                "features as input"
             )
         assert self.grid is not None
         bits = X if self.booleanizer is None else self.booleanizer.transform(to_host(X))
         return as_examples(bits, self.grid)
 
-    def _check(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+    def _check_names(self, X: Any) -> None:
+        """The columns must be those of training, in the words of scikit-learn."""
+        names = column_names(X)
+        if names == self.names:
+            return
+        if names is None:
+            complaint = "X does not have valid feature names, but {} was fitted with feature names"
+        elif self.names is None:
+            complaint = "X has feature names, but {} was fitted without feature names"
+        else:
+            raise ValueError(names_message(names, self.names))
+        warnings.warn(complaint.format(self.title), UserWarning, stacklevel=5)
+
+    def _check(self, X: Any, *, fitted: bool) -> Any:
         if on_gpu(X):
             X = as_gpu_array(X)
-            if not self._is_plain(estimator, X):
+            if not self._is_plain(X):
                 X = to_host(X)  # scikit-learn's checks and the booleanizers work there
         if self.reads_images:
-            return self._check_images(estimator, X, reset=reset)
-        if hasattr(X, "collect"):
-            raise ValueError("X is a lazy frame; call X.collect() first")
+            return self._check_images(X)
         if _is_frame(X):
-            # Columns of a frame keep their types; their names and number are checked here.
-            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            # Columns of a frame keep their types; the booleanizer looks at them.
             if len(X) == 0:
                 raise ValueError("X holds no examples (0 rows)")
-            if self.booleanize is None:
-                return _numbers(X)
-            return X
+            return _numbers(X) if self.booleanize is None else X
         if len(getattr(X, "shape", ())) > 2:
             raise ValueError(
                 f"X has {len(X.shape)} dimensions; set patch_shape, for example (10, 10), to learn "
                 "from images, or reshape X to (N, features)"
             )
-        if (
-            not reset
-            and self._is_plain(estimator, X)
-            and X.shape[1:] == (estimator.n_features_in_,)
-        ):
+        if on_gpu(X) or (fitted and self._is_plain(X)):
             return X
-        if on_gpu(X):
-            validate_data(estimator, X, reset=reset, skip_check_array=True)
-            return X
-        X = validate_data(
-            estimator,
+        X = check_array(
             X,
-            reset=reset,
             accept_sparse="csr",
             dtype=None,
             ensure_all_finite="allow-nan",
+            estimator=self.title,
+            input_name="X",
         )
         if scipy.sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()  # the caller's matrix stays as it is
             X.sum_duplicates()
         return X
 
-    @staticmethod
-    def _is_plain(estimator: Any, X: Any) -> bool:
+    def _is_plain(self, X: Any) -> bool:
         """Whether X needs none of scikit-learn's checks, which take longer than a prediction."""
         return (
             (type(X) is np.ndarray or on_gpu(X))
             and X.dtype in (np.uint8, np.bool_)
             and X.ndim >= 2
             and X.size > 0
-            and not hasattr(estimator, "feature_names_in_")
+            and self.names is None
         )
 
-    def _check_images(self, estimator: Any, X: Any, *, reset: bool) -> Any:
+    def _check_images(self, X: Any) -> Any:
         assert self.patch_shape is not None
         if _is_frame(X):
-            validate_data(estimator, X, reset=reset, skip_check_array=True)
             X = _numbers(X)
         if scipy.sparse.issparse(X):
             raise ValueError("X is sparse, but patches need dense images; pass X.toarray()")
-        if not self._is_plain(estimator, X):
+        if not self._is_plain(X):
             X = check_array(X, dtype=None, allow_nd=True, ensure_all_finite=True)
         if X.dtype.kind not in "biuf":
             raise ValueError(f"X has values of type {X.dtype}; images must hold numbers")
@@ -183,8 +198,6 @@ class InputReader:
             X = X.reshape(len(X), *self.image_shape)
         # The shape is wrong or the patch too large: say so before anything is learned.
         image_grid(tuple(X.shape[1:]), self.patch_shape, self.stride)
-        if reset:
-            estimator.n_features_in_ = int(np.prod(X.shape[1:]))
         return X
 
     def _table_booleanizer(self, X: Any) -> Any:
@@ -203,6 +216,13 @@ class InputReader:
             return clone(self.booleanize)
         plane = len(self.patch_shape or ()) == 2
         return AdaptiveGaussianThreshold() if plane and _holds_gray(X) else ImageThermometer()
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Names of a frame's columns, if they are text; None where X has none."""
+    if hasattr(X, "collect"):
+        raise ValueError("X is a lazy frame; call X.collect() first")
+    return string_names(X.columns) if _is_frame(X) else None
 
 
 def _is_frame(X: Any) -> bool:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .backends import Backend, TrainCounts, choose_backend, make_backend, resolve_backend
+from .forks import Lock, tell_after_fork
 from .gpu_arrays import to_host
 from .interrupts import InterruptFlag
 from .literals import MAX_FEATURES, Examples, PatchGrid, as_examples, image_grid
@@ -55,10 +55,26 @@ class TrainingSet:
     backend: str  # whose form it is
     data: Any
     targets: NDArray[np.uint8]
-    scales: NDArray[np.uint64]
+    weight: NDArray[np.float64]  # per example, or one for all
+    scales: NDArray[np.uint64]  # of the weights, for the machine's e
 
     def __len__(self) -> int:
         return len(self.targets)
+
+
+class _Live(NamedTuple):
+    """What a machine is at one moment: replaced as a whole, so that nobody sees a mixture."""
+
+    spec: Spec | None = None  # None before it has seen data
+    state: Snapshot | None = None  # None while only the backend knows it
+    step: int = 0
+    earlier: tuple[PastState, ...] = ()
+    backend: Backend | None = None
+    pool: Machine | None = None  # of the clauses of all states that vote, once asked for
+
+    @classmethod
+    def at(cls, spec: Spec | None, snapshot: Snapshot) -> _Live:
+        return cls(spec, snapshot, snapshot.step, snapshot.earlier)
 
 
 class Machine:
@@ -164,53 +180,78 @@ class Machine:
         self.n_jobs = n_jobs
         resolve_n_jobs(n_jobs)
         self.seed_ = new_seed(random_state)
-        self.step_ = 0
-        self._spec: Spec | None = None
-        self._backend: Backend | None = None
-        self._state: Snapshot | None = None
-        self._earlier: tuple[PastState, ...] = ()
-        self._voters: Machine | None = None  # one pool for all states that vote
         self._slice = _FIRST_SLICE
-        self._lock = threading.RLock()  # for threads that predict while another trains
+        self._live = _Live()
+        self._before_pass = self._live
+        self._pass_begun = False
+        self._lock = Lock()  # for what _live refers to; held for a moment only
+        self._training_lock = Lock()  # one pass at a time
+        tell_after_fork(self)
 
     # State ---------------------------------------------------------------------------
 
     @property
     def spec(self) -> Spec:
         """The definition backends are given; the machine must have seen data."""
-        if self._spec is None:
-            raise ValueError("this Machine has not been trained yet; call fit or partial_fit first")
-        return self._spec
+        return _trained(self._live)
 
     @property
     def memory_(self) -> NDArray[np.int8]:
-        """Memory, (n, L): a literal is included iff its entry is >= 0."""
-        return self.snapshot().memory
+        """Memory, (n, L): a literal is included iff its entry is >= 0.
+
+        With ``average`` it is of all states that vote, one below the other, the current one
+        last; of the others only what is included is known, as 0 and -1.
+        """
+        return self._pool().snapshot().memory
 
     @property
     def weights_(self) -> NDArray[np.int32]:
-        """Weights, (n, m)."""
-        return self.snapshot().weights
+        """Weights, (n, m); with ``average`` of all states that vote, as :attr:`memory_`."""
+        return self._pool().snapshot().weights
+
+    @property
+    def step_(self) -> int:
+        """Examples presented so far."""
+        return self._live.step
 
     @property
     def backend_(self) -> str | None:
         """The backend at work; None before there is any."""
-        return None if self._backend is None else self._backend.name
+        backend = self._live.backend
+        return None if backend is None else backend.name
 
     def snapshot(self) -> Snapshot:
         """The current state. The arrays are read-only: use :meth:`restore` to change it."""
         with self._lock:
-            if self._state is None:
-                memory, weights = self._live_backend().state()
-                memory.flags.writeable = weights.flags.writeable = False
-                self._state = Snapshot(memory, weights, self.step_, self._earlier)
-            return self._state
+            if self._live.state is None:
+                memory, weights = self._make_live().state()
+                live = self._live
+                self._live = live._replace(state=Snapshot(memory, weights, live.step, live.earlier))
+            assert self._live.state is not None
+            return self._live.state
+
+    def snapshot_at(self, step: int) -> Snapshot | None:
+        """The state at a step: the current one, or that before a pass that is just over."""
+        with self._lock:
+            if self._live.step == step:
+                return self.snapshot()
+            before = self._before_pass
+            return before.state if before.step == step else None
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a state."""
         with self._lock:
-            self._state, self._backend, self.step_ = snapshot, None, snapshot.step
-            self._earlier, self._voters = snapshot.earlier, None
+            self._live = _Live.at(self._live.spec, snapshot)
+
+    def with_state(self, snapshot: Snapshot) -> Machine:
+        """Another machine with the same parameters and seed, in the given state."""
+        other = Machine.__new__(Machine)
+        other.__setstate__(self._with_live(_Live.at(self._live.spec, snapshot)))
+        return other
+
+    def fresh(self) -> Machine:
+        """Another machine with the same parameters and seed, at the start."""
+        return self.with_state(start_state(self.spec))
 
     def start(self, grid: PatchGrid, n_outputs: int) -> None:
         """Begin anew for examples of this shape: all literals excluded, weights +-1."""
@@ -223,13 +264,14 @@ class Machine:
                 UserWarning,
                 stacklevel=2,
             )
-        self._spec = spec
-        self.restore(start_state(spec))
+        with self._lock:
+            self._live = _Live.at(spec, start_state(spec))
 
     def load_state(self, grid: PatchGrid, snapshot: Snapshot) -> None:
         """Take over a state, brought within this machine's depth and caps."""
-        self._spec = self.make_spec(grid, snapshot.weights.shape[1])
-        self.restore(self.adapt(snapshot))
+        spec = self.make_spec(grid, snapshot.weights.shape[1])
+        with self._lock:
+            self._live = _Live.at(spec, within_limits(spec, snapshot, self.average))
 
     def adapt(self, snapshot: Snapshot) -> Snapshot:
         """A state of a machine with other parameters as this one could have it."""
@@ -261,39 +303,49 @@ class Machine:
             seed=self.seed_,
         )
 
-    def _live_backend(self, name: str | None = None) -> Backend:
+    def _make_live(self, name: str | None = None) -> Backend:
         """The backend at work, or the named one in its place."""
-        if self._backend is None or (name is not None and self._backend.name != name):
-            state = self.snapshot() if self._state is None else self._state
-            self._backend = make_backend(
-                name or self.backend, self.spec, state.memory, state.weights, self.n_jobs
-            )
-        return self._backend
+        with self._lock:  # two threads that both miss a backend must not make one each
+            backend = self._live.backend
+            if backend is None or (name is not None and backend.name != name):
+                state = self.snapshot() if self._live.state is None else self._live.state
+                backend = make_backend(
+                    name or self.backend, self.spec, state.memory, state.weights, self.n_jobs
+                )
+                self._live = self._live._replace(backend=backend)
+            return backend
 
-    def _start_backend(self, rows: int, *, training: bool) -> str:
-        """Have the backend for this much work at hand; its name."""
+    def _backend_for(self, rows: int, *, training: bool) -> Backend:
+        """The backend for this much work, ready."""
         name = choose_backend(self.backend, self.spec, rows, training=training)
         try:
-            self._live_backend(name)
+            return self._make_live(name)
         except MemoryError:  # the GPU that was to be faster is too small, or full
             if self.backend != "auto" or not name.startswith("cuda"):
                 raise
-            name = resolve_backend("auto")
-            self._live_backend(name)
-        return name
+            return self._make_live(resolve_backend("auto"))
+
+    def _after_fork(self) -> None:
+        """In a child: whoever was at work on the state has not come along."""
+        backend = self._live.backend
+        if backend is not None and hasattr(backend, "renew_locks"):
+            backend.renew_locks()
+        if self._pass_begun:
+            self._go_back()
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        if self._spec is not None:
-            state["_state"] = self.snapshot()
-        state["_backend"] = None  # it may hold a device; the state starts it again
-        state["_voters"] = None
-        del state["_lock"]
-        return state
+        # A backend may hold a device; the state starts it again.
+        with self._lock:
+            spec = self._live.spec
+            return self._with_live(_Live() if spec is None else _Live.at(spec, self.snapshot()))
+
+    def _with_live(self, live: _Live) -> dict[str, Any]:
+        return {**self.__dict__, "_live": live, "_before_pass": live, "_pass_begun": False}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._lock = threading.RLock()
+        self._lock, self._training_lock = Lock(), Lock()
+        tell_after_fork(self)
 
     # Training ------------------------------------------------------------------------
 
@@ -303,8 +355,13 @@ class Machine:
         """Learn from scratch, in ``epochs`` shuffled passes. Ctrl-C keeps the finished ones."""
         epochs = check_integer("epochs", epochs, 0)
         examples, targets, weight = self._check_training(X, Y, sample_weight, grid=None)
-        self.start(examples.grid, targets.shape[1])
-        training = self.prepare(examples, targets, weight)
+        before = self._live
+        try:
+            self.start(examples.grid, targets.shape[1])
+            training = self.prepare(examples, targets, weight)
+        except BaseException:
+            self._live = before
+            raise
         with InterruptFlag() as interrupt:
             for _ in range(epochs):
                 if self.train_pass(training, should_stop=interrupt) is None:
@@ -315,15 +372,21 @@ class Machine:
         self, X: Any, Y: ArrayLike, *, sample_weight: ArrayLike | None = None
     ) -> Machine:
         """One pass over the examples in the given order, from the current state on."""
-        grid = None if self._spec is None else self._spec.grid
+        before = self._live
+        grid = None if before.spec is None else before.spec.grid
         examples, targets, weight = self._check_training(X, Y, sample_weight, grid)
-        if self._spec is None:
-            self.start(examples.grid, targets.shape[1])
-        elif targets.shape[1] != self._spec.m:
+        if before.spec is not None and targets.shape[1] != before.spec.m:
             raise ValueError(
-                f"Y has {targets.shape[1]} outputs, but this Machine has {self._spec.m}"
+                f"Y has {targets.shape[1]} outputs, but this Machine has {before.spec.m}"
             )
-        training = self.prepare(examples, targets, weight)
+        try:
+            if before.spec is None:
+                self.start(examples.grid, targets.shape[1])
+            training = self.prepare(examples, targets, weight)
+        except BaseException:
+            if before.spec is None:
+                self._live = before
+            raise
         with InterruptFlag() as interrupt:
             self.train_pass(training, shuffle=False, should_stop=interrupt)
         return self
@@ -366,10 +429,10 @@ class Machine:
         self, examples: Examples, targets: NDArray[np.uint8], weight: NDArray[np.float64]
     ) -> TrainingSet:
         """Bring checked examples to the backend, once for many passes."""
-        name = self._start_backend(len(examples), training=True)
-        data = _hand_over(examples, self._live_backend())
+        backend = self._backend_for(len(examples), training=True)
+        data = _hand_over(examples, backend)
         scales = selection_scale(self.e, weight)
-        return TrainingSet(name, data, np.ascontiguousarray(targets), scales)
+        return TrainingSet(backend.name, data, np.ascontiguousarray(targets), weight, scales)
 
     def train_pass(
         self,
@@ -380,42 +443,96 @@ class Machine:
         on_progress: Callable[[int], None] = lambda done: None,
     ) -> TrainCounts | None:
         """One pass. None, with the state from before the pass, if it was stopped midway."""
-        backend, count = self._live_backend(training.backend), len(training)
-        order = (
-            pass_order(self.seed_, self.step_, count)
-            if shuffle
-            else np.arange(count, dtype=np.int64)
-        )
-        step = self.step_
+        with self._training_lock:
+            backend, count = self._make_live(training.backend), len(training)
+            order = (
+                pass_order(self.seed_, self.step_, count)
+                if shuffle
+                else np.arange(count, dtype=np.int64)
+            )
+            # A pass of one slice is never left midway, so small batches need no copy of the
+            # state but the backend's mark. Whoever asks for the state meanwhile waits.
+            if count <= _FIRST_SLICE and self.average == 1:
+                with self._lock:
+                    return self._train_at_once(backend, training, order, on_progress)
+            return self._train_in_slices(backend, training, order, should_stop, on_progress)
+
+    def undo_pass(self) -> None:
+        """Go back to before the last pass. No other may have begun since."""
+        with self._training_lock, self._lock:
+            self._go_back()
+
+    def _go_back(self) -> None:
+        before = self._before_pass
+        if before.state is None:
+            assert before.backend is not None
+            before.backend.undo()
+            self._live = before
+        else:
+            self._live = before._replace(backend=None)  # what was trained is not what is wanted
+        self._pass_begun = False
+
+    def _train_at_once(
+        self,
+        backend: Backend,
+        training: TrainingSet,
+        order: NDArray[np.int64],
+        on_progress: Callable[[int], None],
+    ) -> TrainCounts:
+        backend.mark()
+        before = self._before_pass = self._live._replace(state=None)
+        self._pass_begun = True
+        try:
+            counts = backend.train(
+                training.data, training.targets, training.scales, order, before.step
+            )
+            on_progress(len(order))
+            self._live = before._replace(step=before.step + len(order))
+        except BaseException:
+            self._go_back()
+            raise
+        self._pass_begun = False
+        return counts
+
+    def _train_in_slices(
+        self,
+        backend: Backend,
+        training: TrainingSet,
+        order: NDArray[np.int64],
+        should_stop: Callable[[], bool],
+        on_progress: Callable[[int], None],
+    ) -> TrainCounts | None:
+        state, count = self.snapshot(), len(order)
+        self._before_pass = self._live
+        self._pass_begun = True
         size = min(self._slice, max(_FIRST_SLICE, count // 4))
-        # A pass of one slice is never left midway, so small batches need no copy of the state.
-        before = self.snapshot() if count > _FIRST_SLICE or self.average > 1 else None
         hits = correct = done = 0
         try:
             while done < count:
-                if should_stop() and before is not None:
-                    self.restore(before)
+                if should_stop():
+                    self.undo_pass()
                     return None
                 began = time.perf_counter()
-                part = order[done : done + size]
+                last = min(done + size, count)
                 counts = backend.train(
-                    training.data, training.targets, training.scales, part, step + done
+                    training.data, training.targets, training.scales, order, state.step, done, last
                 )
-                hits, correct, done = hits + counts.hits, correct + counts.correct, done + len(part)
-                on_progress(done)
+                hits, correct = hits + counts.hits, correct + counts.correct
                 spent = time.perf_counter() - began
-                wanted = len(part) * _SLICE_SECONDS / max(spent, 1e-9)
+                wanted = (last - done) * _SLICE_SECONDS / max(spent, 1e-9)
                 size = math.ceil(min(2 * size, max(1, wanted)))
+                done = last
+                on_progress(done)
             self._slice = size
+            earlier = state.earlier
+            if self.average > 1 and state.step > 0:
+                earlier = (*earlier, state.past())[1 - self.average :]
+            with self._lock:
+                self._live = _Live(self.spec, None, state.step + count, earlier, backend)
         except BaseException:
-            if before is not None:
-                self.restore(before)  # a pass counts whole or not at all
+            self.undo_pass()  # a pass counts whole or not at all
             raise
-        with self._lock:
-            self.step_ += count
-            self._state = self._voters = None
-            if self.average > 1 and before is not None and before.step > 0:
-                self._earlier = (*before.earlier, before.past())[1 - self.average :]
+        self._pass_begun = False
         return TrainCounts(hits, correct)
 
     # Prediction ----------------------------------------------------------------------
@@ -425,26 +542,34 @@ class Machine:
 
         ``n_jobs`` as in the constructor, whose is the default.
         """
-        return (self._all_voters() if self._earlier else self)._in_blocks(X, "votes", n_jobs)
+        return self._pool()._in_blocks(X, "votes", n_jobs)
 
     @property
     def n_states_(self) -> int:
         """How many states vote."""
-        return 1 + len(self._earlier)
+        return 1 + len(self._live.earlier)
 
-    def _all_voters(self) -> Machine:
-        """A machine whose pool holds the clauses of all states that vote."""
+    def _pool(self) -> Machine:
+        """A machine whose pool holds the clauses of all states that vote: mostly this one."""
+        if not self._live.earlier:
+            return self
         with self._lock:
-            if self._voters is None:
-                memory, weights = voters(self.snapshot())
+            pool = self._live.pool
+            if pool is None:
+                state = self.snapshot()
+                memory, weights = voters(state)
                 pool = Machine(len(memory), self.T, backend=self.backend, n_jobs=self.n_jobs)
-                pool.load_state(self.spec.grid, Snapshot(memory, weights, self.step_))
-                self._voters = pool
-            return self._voters
+                pool.load_state(self.spec.grid, Snapshot(memory, weights, state.step))
+                self._live = self._live._replace(pool=pool)
+            return pool
 
     def clause_outputs(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.bool_]:
-        """Which clauses fire, (N, n); a clause without literals never does."""
-        return self._in_blocks(X, "clause_outputs", n_jobs)
+        """Which clauses fire, (N, n); a clause without literals never does.
+
+        With ``average`` the clauses of all states that vote, as in :attr:`weights_`: the
+        product of the two is what :meth:`votes` gives.
+        """
+        return self._pool()._in_blocks(X, "clause_outputs", n_jobs)
 
     def predict(self, X: Any) -> NDArray[np.uint8]:
         """Each output, (N, m): 1 where its votes are 0 or more."""
@@ -453,10 +578,9 @@ class Machine:
     def _in_blocks(self, X: Any, call: str, n_jobs: int | None) -> NDArray[Any]:
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         resolve_n_jobs(n_jobs)
-        examples = as_examples(X, self.spec.grid)
-        if self._backend is None:
-            self._start_backend(len(examples), training=False)
-        backend = self._live_backend()
+        live = self._live
+        examples = as_examples(X, _trained(live).grid)
+        backend = live.backend or self._backend_for(len(examples), training=False)
         found: NDArray[Any] | None = None
         for first in range(0, max(1, len(examples)), _PREDICTION_ROWS):
             block = _hand_over(examples[first : first + _PREDICTION_ROWS], backend)
@@ -468,6 +592,12 @@ class Machine:
             found[first : first + len(part)] = part
         assert found is not None
         return found
+
+
+def _trained(live: _Live) -> Spec:
+    if live.spec is None:
+        raise ValueError("this Machine has not been trained yet; call fit or partial_fit first")
+    return live.spec
 
 
 def _hand_over(examples: Examples, backend: Backend) -> Any:

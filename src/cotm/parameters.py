@@ -21,25 +21,42 @@ MAX_SIZE = 2**30
 
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
-    """An integer (NumPy's too, no booleans) within [low, high]."""
+    """An integer within [low, high], NumPy's and whole floats such as 1e3 too, no booleans."""
     allowed = f"an integer from {low} up" if high is None else f"an integer from {low} to {high}"
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise ValueError(f"{name}={value!r} must be {allowed}")
-    number = int(value)
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if isinstance(value, float | np.floating):
+        whole = math.isfinite(value) and value == int(value)
+    number = int(value) if whole else low - 1
     if number < low or (high is not None and number > high):
-        raise ValueError(f"{name}={value!r} must be {allowed}")
+        raise ValueError(f"{name}={shortened(value)} must be {allowed}")
     return number
+
+
+def shortened(value: Any) -> str:
+    """A value for a message; those of hundreds of digits are no help."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write out thousands of digits
+        text = f"a number of {value.bit_length()} bits"
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def check_number(name: str, value: Any, low: float, high: float = math.inf) -> float:
     """A finite real number within [low, high]."""
     allowed = f"a number from {low:g} up" if high == math.inf else f"from {low:g} to {high:g}"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ValueError(f"{name}={value!r} must be {allowed}")
-    number = float(value)
+        raise ValueError(f"{name}={shortened(value)} must be {allowed}")
+    number = _as_float(value)
     if not math.isfinite(number) or not low <= number <= high:
-        raise ValueError(f"{name}={value!r} must be {allowed}")
+        raise ValueError(f"{name}={shortened(value)} must be {allowed}")
     return number
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:

@@ -46,9 +46,17 @@ def forget_threshold(s: float) -> int:
 
 
 def selection_scale(e: float, weight: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """``K``: the factor e times the example's weight in units of 2**-32, at most 1.
+    """``K``: the factor e times the example's weight in units of 2**-32.
 
-    Column 0 is for pairs that ``e`` does not scale, column 1 for those it does.
+    Up to a weight of 1 it is at most 1, whatever e is; a weight above 1 multiplies it, and the
+    probability that comes of it is at most 1. Weights (rows, 2) have the two apart: what counts
+    up to 1, and what multiplies. Column 0 of K is for pairs that ``e`` does not scale, column 1
+    for those it does.
     """
-    factors = np.asarray(weight, dtype=np.float64)[:, None] * np.array([1.0, e])
-    return np.asarray(np.minimum(np.rint(factors * 2.0**32), 2.0**32), dtype=np.uint64)
+    weight = np.asarray(weight, dtype=np.float64)
+    if weight.ndim == 1:
+        weight = np.column_stack([np.minimum(weight, 1.0), np.maximum(weight, 1.0)])
+    factors = weight[:, :1] * np.array([1.0, e])
+    certain = np.minimum(np.rint(factors * 2.0**32), 2.0**32)
+    # No margin is so small a share of T that a larger factor would change anything.
+    return np.asarray(np.minimum(np.rint(certain * weight[:, 1:]), 2.0**63), dtype=np.uint64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,12 @@ class PastState:
     included: NDArray[np.uint8]  # (n, ceil(L / 8)), packed
     weights: NDArray[np.int32]
 
+    def __post_init__(self) -> None:
+        _make_read_only(self, "included", "weights")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PastState, (self.included, self.weights)
+
     def most_literals(self) -> int:
         """How many the longest clause includes."""
         return int(np.unpackbits(self.included, axis=1).sum(axis=1, dtype=np.int64).max())
@@ -26,24 +33,44 @@ class PastState:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A machine's state at one step."""
+    """A machine's state at one step; its arrays are read-only."""
 
     memory: NDArray[np.int8]
     weights: NDArray[np.int32]
     step: int
     earlier: tuple[PastState, ...] = ()  # with ``average``, states that vote too, oldest first
 
+    def __post_init__(self) -> None:
+        _make_read_only(self, "memory", "weights")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Snapshot, (self.memory, self.weights, self.step, self.earlier)
+
     def past(self) -> PastState:
         """What of this state votes once training has gone on."""
         return PastState(np.packbits(self.memory >= 0, axis=1), self.weights)
 
 
+def _make_read_only(state: object, *names: str) -> None:
+    """Give a state views that nobody writes through: what is shown is what votes."""
+    for name in names:
+        view = getattr(state, name).view()
+        view.flags.writeable = False
+        object.__setattr__(state, name, view)
+
+
 def voters(state: Snapshot) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Memory and weights of one pool whose votes are the sum of all states' votes."""
-    states = [*state.earlier, state.past()]
-    included = np.concatenate([past.included for past in states])
-    bits = np.unpackbits(included, axis=1, count=state.memory.shape[1])
-    return bits.view(np.int8) - np.int8(1), np.concatenate([past.weights for past in states])
+    """Memory and weights of one pool whose votes are the sum of all states' votes.
+
+    Earlier states come first. Of them only what is included is known: their entries are 0 and -1.
+    """
+    memory = np.empty((len(state.earlier) + 1, *state.memory.shape), dtype=np.int8)
+    for entries, past in zip(memory, state.earlier, strict=False):
+        bits = np.unpackbits(past.included, axis=1, count=state.memory.shape[1])
+        np.subtract(bits.view(np.int8), np.int8(1), out=entries)
+    memory[-1] = state.memory
+    weights = [*(past.weights for past in state.earlier), state.weights]
+    return memory.reshape(-1, state.memory.shape[1]), np.concatenate(weights)
 
 
 def start_state(spec: Spec) -> Snapshot:

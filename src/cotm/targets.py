@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,12 @@ from sklearn.utils.validation import _check_sample_weight
 from .gpu_arrays import to_host
 from .parameters import available_memory, check_number, format_bytes
 from .randomness import split_order
+
+#: Characters of a label.
+MOST_LETTERS = 10_000
+#: More classes than these, with fewer rows of each than those, are rather a quantity.
+_MANY_CLASSES = 30
+_ROWS_OF_A_CLASS = 100
 
 
 class Labels(NamedTuple):
@@ -43,6 +50,11 @@ def read_labels(y: Any) -> Labels:
         raise ValueError("y holds no labels")
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
+        y = _without_excess_precision(y)
+    elif y.dtype.kind in "OMm":
+        _require_known(y)
+    if y.dtype.kind in "OU":
+        _require_short(y)
     try:
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y")
@@ -61,6 +73,66 @@ def read_labels(y: Any) -> Labels:
             "matrix with a column of 0 and 1 per label"
         )
     return Labels(column_or_1d(y, warn=True), False)
+
+
+def _without_excess_precision(y: NDArray[Any]) -> NDArray[Any]:
+    """Long doubles as doubles: a model file has no others."""
+    if y.dtype.itemsize <= 8:
+        return y
+    doubles = y.astype(np.float64)
+    lost = doubles != y
+    if lost.any():
+        raise ValueError(
+            f"y holds the label {y[lost][0]!r}, which needs more precision than a float64 has; "
+            "convert the labels to text or to integers"
+        )
+    return doubles
+
+
+def _require_known(y: NDArray[Any]) -> None:
+    """No label may be missing: None, NaN, NaT, pandas.NA."""
+    if y.dtype.kind == "O":
+        missing = [row for row, cell in enumerate(y.ravel().tolist()) if _is_missing(cell)]
+    else:
+        missing = np.flatnonzero(np.isnat(y)).tolist()
+    if missing:
+        raise ValueError(
+            f"y has no label in {len(missing)} of {len(y)} rows (row {missing[0]}, counted from "
+            f"0, holds {y.ravel()[missing[0]]}); fill them in or leave these rows out"
+        )
+
+
+def _is_missing(cell: Any) -> bool:
+    return (
+        cell is None
+        or (isinstance(cell, float) and cell != cell)
+        or type(cell).__name__ in ("NAType", "NaTType")
+    )
+
+
+def _require_short(y: NDArray[Any]) -> None:
+    """Every prediction is an array as wide as the longest label, so no label may be a book."""
+    if y.dtype.kind == "U" and y.dtype.itemsize <= 4 * MOST_LETTERS:
+        return
+    for label in y.ravel().tolist():
+        if isinstance(label, str) and len(label) > MOST_LETTERS:
+            raise ValueError(
+                f"y holds a label of {len(label):,} characters ({label[:40]!r}...); labels have at "
+                f"most {MOST_LETTERS:,}; is it really a column of labels?"
+            )
+
+
+def warn_about_quantities(labels: Labels, classes: NDArray[Any]) -> None:
+    """Numbers with many values are mostly quantities, and each value becomes a class."""
+    few = len(labels.values) < _ROWS_OF_A_CLASS * len(classes)
+    if labels.values.dtype.kind in "iuf" and len(classes) > _MANY_CLASSES and few:
+        warnings.warn(
+            f"y is a number with {len(classes)} different values in {len(labels.values)} rows, "
+            "and each becomes a class of its own; if it is a quantity, turn it into a few ranges "
+            "first, for example with pandas.cut, or use a regressor",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def distinct_classes(y: NDArray[Any]) -> NDArray[Any]:
@@ -107,7 +179,7 @@ _MOST_LOWERED = 10.0
 def example_weights(
     labels: Labels, classes: NDArray[Any], sample_weight: ArrayLike | None, class_weight: Any
 ) -> NDArray[np.float64]:
-    """One factor per example on its selection probability, or one for all."""
+    """Factors per example on its selection probability, or for all; see ``selection_scale``."""
     y = labels.values
     if sample_weight is None and class_weight is None:
         return np.ones(1)
@@ -120,14 +192,27 @@ def example_weights(
     if isinstance(class_weight, dict):
         for label, value in class_weight.items():
             check_number(f"class_weight[{label!r}]", value, 0.0)
-        largest = max([largest, *(class_weight.get(label, 1.0) for label in classes.tolist())])
-    factors = compute_sample_weight(class_weight, y)
+        factors = [class_weight.get(label, 1.0) for label in classes.tolist()]
+        if not any(factors):
+            raise ValueError(
+                f"class_weight={class_weight!r} is 0 for every class, so there is nothing to "
+                "learn; give at least one class a weight above 0"
+            )
+        largest = max([largest, *factors])
+    factor = compute_sample_weight(class_weight, y)
     if isinstance(class_weight, str) and not labels.multilabel:
-        largest = factors.max(initial=largest)
-    # A probability cannot be raised above 1, so the other classes' are lowered instead, but not
-    # so far that nothing is learned. Factors of several labels multiply, which says little about
-    # any one of them.
-    return np.asarray(weight * factors / min(largest, _MOST_LOWERED))
+        largest = factor.max(initial=largest)
+    # Classes above 1 lower the others instead, so that it is their proportions that count, but
+    # not so far that nothing is learned. Factors of several labels multiply, which says little
+    # about any one of them. An example's own weight above 1 comes on top.
+    lowered = np.minimum(weight, 1.0) * factor / min(largest, _MOST_LOWERED)
+    return np.column_stack([lowered, np.maximum(weight, 1.0)])
+
+
+def require_some_weight(weight: NDArray[np.float64]) -> None:
+    """Refuse to learn from examples that all count nothing."""
+    if not weight.any(axis=0).reshape(-1)[0]:
+        raise ValueError("sample_weight is 0 for every example, so there is nothing to learn from")
 
 
 def split_validation(

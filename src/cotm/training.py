@@ -2,102 +2,129 @@
 
 from __future__ import annotations
 
+import numbers
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from .backends import TrainCounts
+from .fitted import Course, Fitted, Record
 from .interrupts import InterruptFlag
 from .machine import Machine, TrainingSet
 from .progress import make_reporter
 from .states import Snapshot
 
-#: One epoch's line in the learning curve.
-Record = dict[str, Any]
+__all__ = ["Course", "Plan", "Record", "run"]
 
 
-@dataclass
-class Course:
-    """How far a training has come: what a checkpoint keeps beside the machine."""
-
-    history: list[Record] = field(default_factory=list)
-    best: Snapshot | None = None  # state of the best epoch on the held-out examples
-    target: int = 0  # epochs to be reached, counted from the beginning of the history
-    patience_from: int = 0  # the epoch from which early stopping counts
-
-    def scores(self) -> list[float]:
-        return [r["validation_accuracy"] for r in self.history if "validation_accuracy" in r]
-
-    def improved(self) -> bool:
-        """Whether the last epoch is the best so far, or as good."""
-        scores = self.scores()
-        return bool(scores) and scores.index(max(scores)) == len(scores) - 1
-
-    def epochs_without_improvement(self) -> int:
-        """Since the best epoch, or since this training began if that was before."""
-        scores = self.scores()
-        if not scores:
-            return 0
-        best_epoch = scores.index(max(scores)) + 1
-        return len(scores) - max(best_epoch, self.patience_from)
-
-
-@dataclass
+@dataclass(frozen=True)
 class Plan:
     """What one call of fit is to do."""
 
     accuracy: Callable[[TrainCounts, int], float]  # of a pass over so many examples
+    publish: Callable[[Fitted], None]  # lets everybody see a finished epoch, at once
+    is_published: Callable[[Fitted | None], bool]
     shuffle: bool = True
-    validate: Callable[[], float] | None = None  # accuracy on held-out examples
+    validate: Callable[[Machine], float] | None = None  # accuracy on held-out examples
     patience: int = 0
-    callbacks: Iterable[Callable[[Any, Record], Any]] = ()
+    callbacks: Iterable[Callable[[Record], Any]] = ()
+    #: What callbacks have changed: the plan, the model and the examples for the epochs to come.
+    follow: Callable[[Plan, Fitted, TrainingSet], tuple[Plan, Fitted, TrainingSet]] | None = None
+    finish: Callable[[Fitted], Fitted] = lambda fitted: fitted
     verbose: int = 0
     description: str = ""
 
+    def has_lost_patience(self, course: Course) -> bool:
+        return self.validate is not None and course.epochs_without_improvement() >= self.patience
 
-def run(
-    machine: Machine, training: TrainingSet, course: Course, plan: Plan, estimator: Any
-) -> None:
+
+def run(fitted: Fitted, training: TrainingSet, plan: Plan) -> None:
     """Train until the plan is met, a callback returns True, or patience ends.
 
     Ctrl-C ends it after the last finished epoch, and is raised again on leaving; an epoch
-    counts whole or not at all, so a resumed training ends where an uninterrupted one does.
+    counts whole or not at all, whatever is raised, so a resumed training ends where an
+    uninterrupted one does.
     """
-    # A training that ended by patience stays ended.
-    finished = plan.validate is not None and course.epochs_without_improvement() >= plan.patience
-    if plan.validate is None:
-        course.best = None  # what is learned from here on counts, not an earlier best
-    elif course.scores() and course.best is None:
-        course.best = machine.snapshot()  # where early stopping left the machine
-    reporter = make_reporter(plan.verbose, course.target, len(training), plan.description)
+    fitted = _with_best(fitted, plan)
+    finished = plan.has_lost_patience(fitted.course)  # it stays ended
+    reporter = make_reporter(plan.verbose, fitted.course.target, len(training), plan.description)
     with InterruptFlag() as interrupted, reporter:
-        while not finished and len(course.history) < course.target:
-            began = time.perf_counter()
-            counts = machine.train_pass(
-                training,
-                shuffle=plan.shuffle,
-                should_stop=interrupted,
-                on_progress=reporter.examples_done,
-            )
-            if counts is None:
+        while not finished and fitted.course.epochs < fitted.course.target:
+            after = _train_epoch(fitted, training, plan, interrupted, reporter.examples_done)
+            if after is None:
                 return
-            record: Record = {
-                "epoch": len(course.history) + 1,
-                "train_accuracy": plan.accuracy(counts, len(training)),
-            }
-            if plan.validate is not None:
-                record["validation_accuracy"] = plan.validate()
-            record["seconds"] = time.perf_counter() - began
-            course.history.append(record)
-            if plan.validate is not None:
-                if course.improved():
-                    course.best = machine.snapshot()
-                finished = course.epochs_without_improvement() >= plan.patience
+            fitted = after
+            record = fitted.course.history[-1]
             reporter.epoch_done(record)
             # Every callback sees every epoch, whatever the others say.
-            stops = [callback(estimator, record) for callback in plan.callbacks]
-            finished = finished or any(stop is True for stop in stops)
-    if course.best is not None:
-        machine.restore(course.best)
-        course.best = None
+            stops = [_says_stop(callback(record)) for callback in plan.callbacks]
+            if plan.follow is not None:
+                plan, fitted, training = plan.follow(plan, fitted, training)
+            finished = plan.has_lost_patience(fitted.course) or any(stops)
+        fitted = _at_best(fitted)
+        plan.publish(plan.finish(fitted))
+
+
+def _train_epoch(
+    fitted: Fitted,
+    training: TrainingSet,
+    plan: Plan,
+    should_stop: Callable[[], bool],
+    on_progress: Callable[[int], None],
+) -> Fitted | None:
+    """One epoch, published; None if it was stopped midway, with nothing changed."""
+    machine, course = fitted.machine, fitted.course
+    step, began = machine.step_, time.perf_counter()
+    after: Fitted | None = None
+    try:
+        counts = machine.train_pass(
+            training, shuffle=plan.shuffle, should_stop=should_stop, on_progress=on_progress
+        )
+        if counts is None:
+            return None
+        record: Record = {
+            "epoch": course.epochs + 1,
+            "train_accuracy": plan.accuracy(counts, len(training)),
+        }
+        if plan.validate is not None:
+            record["validation_accuracy"] = plan.validate(machine)
+        record["seconds"] = time.perf_counter() - began
+        course = course.with_epoch(record, machine.step_)
+        if plan.validate is not None and course.improved():
+            course = replace(course, best=machine.snapshot())
+        after = replace(fitted, course=course)
+        plan.publish(after)
+        return after
+    except BaseException:
+        if machine.step_ != step and not plan.is_published(after):
+            machine.undo_pass()
+        raise
+
+
+def _with_best(fitted: Fitted, plan: Plan) -> Fitted:
+    """With the state that early stopping has to beat, or none where it does not stop."""
+    course = fitted.course
+    if plan.validate is None:
+        course = replace(course, best=None)  # what is learned from here on counts
+    elif course.best is None and any("validation_accuracy" in r for r in course.history):
+        course = replace(course, best=fitted.machine.snapshot())  # where it left the machine
+    return replace(fitted, course=course)
+
+
+def _at_best(fitted: Fitted) -> Fitted:
+    """Back at the best epoch. The step goes on counting: later epochs are new ones."""
+    best, course = fitted.course.best, fitted.course
+    if best is None:
+        return fitted
+    state = Snapshot(best.memory, best.weights, course.step, best.earlier)
+    return replace(
+        fitted, machine=fitted.machine.with_state(state), course=replace(course, best=None)
+    )
+
+
+def _says_stop(answer: Any) -> bool:
+    """Whether a callback returned True, or what equals it: 1, NumPy's True."""
+    return isinstance(answer, bool | np.bool_ | numbers.Integral) and bool(answer == 1)

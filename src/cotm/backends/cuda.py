@@ -304,6 +304,17 @@ class CudaBackend:
             )
             return cp.asnumpy(public), cp.asnumpy(self._weights)
 
+    def mark(self) -> None:
+        with self._on_device():
+            self._marked = self._rows.copy(), self._weights.copy(), self._largest
+
+    def undo(self) -> None:
+        with self._on_device():
+            rows, weights, self._largest = self._marked
+            cp.copyto(self._rows, rows)
+            cp.copyto(self._weights, weights)
+            self._lists_current = self._live_current = False
+
     # Data --------------------------------------------------------------------------------
 
     def prepare(self, examples: Examples) -> DeviceExamples:
@@ -389,7 +400,10 @@ class CudaBackend:
         scales: NDArray[np.uint64],
         order: NDArray[np.int64],
         step: int,
+        first: int = 0,
+        last: int | None = None,
     ) -> TrainCounts:
+        order, step = order[first:last], step + first
         if not len(order):
             return TrainCounts(0, 0)
         with self._on_device():

@@ -84,7 +84,10 @@ class NativeBackend:
         scales: NDArray[np.uint64],
         order: NDArray[np.int64],
         step: int,
+        first: int = 0,
+        last: int | None = None,
     ) -> TrainCounts:
+        order, step = order[first:last], step + first
         began = time.perf_counter()
         counts = self._machine.train(data, targets, scales, order, step, self._threads.next())
         self._threads.note(len(order), time.perf_counter() - began)
@@ -100,6 +103,12 @@ class NativeBackend:
         threads = prediction_threads(n_jobs, self.spec, len(data))
         self._machine.clause_outputs(data, threads, outputs)
         return outputs
+
+    def mark(self) -> None:
+        self._marked = self.state()
+
+    def undo(self) -> None:
+        self.__init__(self.spec, *self._marked)
 
     def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
         memory = np.empty((self.spec.n, self.spec.grid.n_literals), dtype=np.int8)

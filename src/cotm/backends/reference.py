@@ -164,7 +164,10 @@ class ReferenceBackend:
         scales: NDArray[np.uint64],
         order: NDArray[np.int64],
         step: int,
+        first: int = 0,
+        last: int | None = None,
     ) -> TrainCounts:
+        order, step = order[first:last], step + first
         hits = correct = 0
         for offset, index in enumerate(order):
             scale = scales[index if len(scales) > 1 else 0]
@@ -210,6 +213,12 @@ class ReferenceBackend:
         actions = include(self._memory)
         fires = np.any(matches(actions, patch_literals(data, index)), axis=1)
         return fires & np.any(actions, axis=1)  # an empty clause is silent in prediction
+
+    def mark(self) -> None:
+        self._marked = self._memory, self._weights
+
+    def undo(self) -> None:
+        self._memory, self._weights = self._marked
 
     def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
         return self._memory.copy(), self._weights.copy()

@@ -131,7 +131,7 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
                 stacklevel=3,
             )
         elif table.names != fitted:
-            raise ValueError(_names_message(table.names or [], fitted or []))
+            raise ValueError(names_message(table.names or [], fitted or []))
         if table.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {table.shape[1]} features, but {title} is expecting "
@@ -237,7 +237,8 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _names_message(names: list[str], fitted: list[str]) -> str:
+def names_message(names: list[str], fitted: list[str]) -> str:
+    """What is wrong with the names of columns, in the words of scikit-learn."""
     unexpected = sorted({*names} - {*fitted})
     missing = sorted({*fitted} - {*names})
     message = "The feature names should match those that were passed during fit.\n"

@@ -120,12 +120,12 @@ def read_table(X: Any) -> Table:
     if hasattr(X, "collect_schema") and not hasattr(X, "get_columns"):
         raise ValueError("X is a lazy frame, which holds no data yet. Pass X.collect().")
     if hasattr(X, "get_columns"):
-        names = _string_names(X.columns)
+        names = string_names(X.columns)
         series = X.get_columns()
         data = [_from_polars(column) for column in series]
         categorical = [False] * len(data)
     elif hasattr(X, "iloc") and hasattr(X, "columns"):
-        names = _string_names(X.columns)
+        names = string_names(X.columns)
         series = [X.iloc[:, index] for index in range(X.shape[1])]
         data = [_from_pandas(column) for column in series]
         # Integer codes declared to be categories are no quantities.
@@ -138,7 +138,8 @@ def read_table(X: Any) -> Table:
     return Table(names, (X.shape[0], len(data)), columns)
 
 
-def _string_names(labels: Sequence[Any]) -> list[str] | None:
+def string_names(labels: Sequence[Any]) -> list[str] | None:
+    """Columns' names if all of them are text, None if none is."""
     texts = [isinstance(label, str) for label in labels]
     if all(texts):
         return [str(label) for label in labels]

@@ -1,0 +1,72 @@
+"""All that fitting learns, as one thing that is replaced whole and read once per call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from .inputs import InputReader
+from .machine import Machine
+from .probabilities import Sharpness
+from .states import Snapshot
+
+#: One epoch's line in the learning curve.
+Record = dict[str, Any]
+
+#: A model that is trained a little at a time for years must not grow with every call.
+MOST_RECORDS = 10_000
+
+
+@dataclass(frozen=True)
+class Course:
+    """How far a training has come: what a checkpoint keeps beside the machine."""
+
+    history: tuple[Record, ...] = ()  # of the last epochs
+    best: Snapshot | None = None  # state of the best epoch on the held-out examples
+    target: int = 0  # epochs to be reached, counted from the first
+    patience_from: int = 0  # the epoch from which early stopping counts
+    step: int = 0  # of the machine after the last epoch
+    data: dict[str, Any] | None = None  # by which the same data are known again, see resuming.py
+
+    @property
+    def epochs(self) -> int:
+        """How many are finished."""
+        return int(self.history[-1]["epoch"]) if self.history else 0
+
+    def with_epoch(self, record: Record, step: int) -> Course:
+        """This course after one more epoch."""
+        history = (*self.history, record)
+        if len(history) > MOST_RECORDS:
+            best = self._best_record()
+            history = history[-MOST_RECORDS:]
+            if best is not None and best["epoch"] < history[0]["epoch"]:
+                history = (best, *history[1:])  # early stopping measures by it
+        return replace(self, history=history, step=step)
+
+    def _best_record(self) -> Record | None:
+        scored = [record for record in self.history if "validation_accuracy" in record]
+        return max(scored, key=lambda record: record["validation_accuracy"], default=None)
+
+    def improved(self) -> bool:
+        """Whether the last epoch is better than all before it."""
+        best = self._best_record()
+        return best is not None and best["epoch"] == self.epochs
+
+    def epochs_without_improvement(self) -> int:
+        """Since the best epoch, or since this training began if that was later."""
+        best = self._best_record()
+        return 0 if best is None else self.epochs - max(best["epoch"], self.patience_from)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a classifier has learned. Its machine goes on learning; the rest does not change."""
+
+    reader: InputReader
+    classes: NDArray[Any]
+    multilabel: bool
+    machine: Machine
+    course: Course
+    sharpness: Sharpness  # of probabilities

@@ -1,0 +1,158 @@
+"""From votes to probabilities, by a sharpness that is learned from data.
+
+Votes of examples that a machine was trained on say too little about those of new ones. So a
+second machine learns from most of a sample of the training examples and is judged by the rest;
+what makes its probabilities right there is carried over to the votes of the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_expit, log_softmax, softmax
+
+from .backends.threads import step_nanoseconds
+from .forks import Lock
+from .literals import Examples
+from .machine import Machine
+from .targets import split_validation
+
+#: What probabilities are made with where nothing was learned; about right for T="auto".
+_USUAL = 2.0
+_SHARPEST, _BLUNTEST = 200.0, 0.02
+#: Of a sample: examples, and bytes of dense bits.
+_MOST_ROWS, _FEWEST_ROWS, _MOST_BYTES = 1500, 30, 32_000_000
+_HELD_OUT = 0.2
+#: The second machine's training is not to take longer than about this, but some epochs it needs.
+_NANOSECONDS, _FEWEST_EPOCHS = 5e9, 3
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some of the examples that a machine was trained on."""
+
+    examples: Examples
+    targets: NDArray[np.uint8]
+    weight: NDArray[np.float64]  # per example, or for all; see spec.selection_scale
+
+    @classmethod
+    def of(
+        cls, examples: Examples, targets: NDArray[np.uint8], weight: NDArray[np.float64]
+    ) -> Sample:
+        count = min(len(examples), _MOST_ROWS, max(1, _MOST_BYTES // targets[0].size))
+        if not hasattr(examples.bits, "indptr"):
+            count = min(count, max(1, _MOST_BYTES // int(np.prod(examples.grid.image_shape))))
+        rows = np.linspace(0, len(examples) - 1, count).astype(np.int64)
+        weight = weight[rows] if len(weight) > 1 else weight
+        return cls(examples[rows].on_host(), targets[rows], weight)
+
+
+class Sharpness:
+    """How sure probabilities are of what votes say; learned when it is first asked for.
+
+    Fitting does not wait for it, and what leaves the process, a file or a pickle, has the number
+    and not the sample.
+    """
+
+    def __init__(self, value: float | None = None) -> None:
+        self._value = value
+        self._lesson: tuple[Machine, Sample, bool, int] | None = None
+        self._lock = Lock()
+
+    @classmethod
+    def to_learn(cls, machine: Machine, sample: Sample, multilabel: bool, epochs: int) -> Sharpness:
+        """One that the sample will tell; ``epochs`` are those of the machine."""
+        sharpness = cls()
+        if len(sample.targets) >= _FEWEST_ROWS and epochs:
+            sharpness._lesson = machine, sample, multilabel, epochs
+        return sharpness
+
+    def value(self) -> float | None:
+        """The number, or None where there was nothing to learn it from."""
+        with self._lock:
+            if self._lesson is not None:
+                self._value = _learn(*self._lesson)
+                self._lesson = None
+            return self._value
+
+    def __reduce__(self) -> tuple[type[Sharpness], tuple[float | None]]:
+        return Sharpness, (self.value(),)
+
+
+def probabilities(
+    votes: NDArray[np.int64], machine: Machine, sharpness: Sharpness, multilabel: bool
+) -> NDArray[np.float64]:
+    """Probabilities (N, m) that rank like the votes."""
+    value = sharpness.value()
+    logits = _in_margins(votes, machine, multilabel) * (_USUAL if value is None else value)
+    return np.asarray(expit(logits) if multilabel else softmax(logits, axis=1))
+
+
+def judged(
+    machine: Machine, examples: Examples, targets: NDArray[np.uint8], multilabel: bool
+) -> Sharpness:
+    """The sharpness that examples tell which the machine was not trained on."""
+    margins = _in_margins(machine.votes(examples), machine, multilabel)
+    return Sharpness(_most_likely(margins, targets, multilabel))
+
+
+def _in_margins(votes: NDArray[np.int64], machine: Machine, multilabel: bool) -> NDArray[Any]:
+    """Votes of one state in units of T. With several labels 0 votes are a yes."""
+    shifted = votes + 0.5 if multilabel else votes
+    return np.asarray(shifted / (machine.T * machine.n_states_))
+
+
+def _most_likely(margins: NDArray[Any], targets: NDArray[np.uint8], multilabel: bool) -> float:
+    """The factor under which the targets are most likely."""
+    doubt = 1.0 / (len(targets) + 2)  # that no error was seen does not mean there is none
+
+    def loss(log_factor: float) -> float:
+        logits = margins * np.exp(log_factor)
+        if multilabel:
+            right = np.where(targets == 1, log_expit(logits), log_expit(-logits))
+            wrong = np.where(targets == 1, log_expit(-logits), log_expit(logits))
+            return -float(((1 - doubt) * right + doubt * wrong).mean())
+        logs = log_softmax(logits, axis=1)
+        spread = np.where(targets == 1, 1 - doubt, doubt / max(1, targets.shape[1] - 1))
+        return -float((spread * logs).sum(axis=1).mean())
+
+    bounds = (np.log(_BLUNTEST), np.log(_SHARPEST))
+    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+
+
+def _learn(machine: Machine, sample: Sample, multilabel: bool, epochs: int) -> float | None:
+    try:
+        rows, held = split_validation(machine.seed_, sample.targets, _HELD_OUT, multilabel)
+    except ValueError:  # too few of every class to hold some out
+        return None
+    seen = sample.examples[rows]
+    second = machine.fresh()
+    affordable = int(_NANOSECONDS / (len(rows) * step_nanoseconds(machine.spec)))
+    weight = sample.weight[rows] if len(sample.weight) > 1 else sample.weight
+    training = second.prepare(seen, sample.targets[rows], weight)
+    for _ in range(min(epochs, max(_FEWEST_EPOCHS, affordable))):
+        second.train_pass(training)
+    told = judged(second, sample.examples[held], sample.targets[held], multilabel).value()
+    assert told is not None
+    # The first machine has seen more, or for longer: its votes are larger by as much on examples
+    # that both have seen.
+    margins = _in_margins(machine.votes(seen), machine, multilabel)
+    mine = _typical(margins, multilabel)
+    theirs = _typical(_in_margins(second.votes(seen), second, multilabel), multilabel)
+    if mine == 0 or theirs == 0:
+        return None
+    # New examples cannot be surer than those it was trained on.
+    bound = _most_likely(margins, sample.targets[rows], multilabel)
+    return float(np.clip(min(told * theirs / mine, bound), _BLUNTEST, _SHARPEST))
+
+
+def _typical(margins: NDArray[Any], multilabel: bool) -> float:
+    """How far apart votes are, on average: the first and the second, or each from 0."""
+    if multilabel or margins.shape[1] < 2:
+        return float(np.abs(margins).mean())
+    ranked = np.partition(margins, -2, axis=1)
+    return float((ranked[:, -1] - ranked[:, -2]).mean())

@@ -1,0 +1,88 @@
+"""Knowing training data again, so that no training is resumed on other data."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .gpu_arrays import beside, to_host
+from .literals import Examples
+
+_ROWS = 8192  # packed at a time
+
+#: What may differ, and how to say so.
+_PARTS = {
+    "rows": "X has {now} rows, but training began with {before}",
+    "examples": "X holds other values than the data that training began with",
+    "targets": "y holds other labels than the data that training began with",
+    "weights": "the examples have other weights than when training began",
+    "shuffle": "shuffle={now}, but training began with {before}",
+    "held_out": "early stopping holds out {now:g} of the examples, but training began with "
+    "{before:g}",
+}
+
+
+#: Of the parts, for those who read them from files.
+DATA_TYPES = {
+    "rows": int,
+    "examples": str,
+    "targets": str,
+    "weights": str,
+    "shuffle": bool,
+    "held_out": float,
+}
+
+
+def describe_data(
+    examples: Examples,
+    targets: NDArray[np.uint8],
+    weight: NDArray[np.float64],
+    *,
+    shuffle: bool,
+    held_out: float,
+) -> dict[str, Any]:
+    """What identifies the data of a training, small enough for a model file."""
+    return {
+        "rows": len(examples),
+        "examples": _digest_bits(examples),
+        "targets": _digest(np.packbits(targets)),
+        "weights": _digest(weight),
+        "shuffle": bool(shuffle),
+        "held_out": float(held_out),
+    }
+
+
+def check_same_data(before: dict[str, Any], now: dict[str, Any]) -> None:
+    """Refuse to resume a training on other data than its own."""
+    for part, text in _PARTS.items():
+        if part == "examples" and before[part][:5] != now[part][:5]:
+            continue  # sparse before and dense now, or the other way: not comparable
+        if before[part] != now[part]:
+            raise ValueError(
+                f"resume=True, but {text.format(before=before[part], now=now[part])}; pass the "
+                "same data, or set warm_start=True and call fit without resume to go on with other"
+            )
+
+
+def _digest(*arrays: NDArray[Any]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _digest_bits(examples: Examples) -> str:
+    bits = examples.bits
+    if hasattr(bits, "indptr"):
+        arrays = (np.asarray(bits.indptr, np.int64), np.asarray(bits.indices, np.int64))
+        return f"csr: {_digest(*arrays)}"
+    digest = hashlib.blake2b(digest_size=16)
+    for first in range(0, len(bits), _ROWS):
+        part = bits[first : first + _ROWS]
+        with beside(part):
+            packed = np.packbits(part.reshape(-1))
+        digest.update(np.ascontiguousarray(to_host(packed)).data)
+    return f"bits:{digest.hexdigest()}"
