@@ -2,12 +2,12 @@
 // could crash the process if it were wrong is checked again here.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <stdexcept>
 
-#include "machine.hpp"
+#include "trainer.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -32,8 +32,9 @@ cotm::Examples dense_examples(const In<uint8_t, 3>& bits) {
 
 cotm::Examples sparse_examples(const In<int64_t, 1>& starts, const In<int32_t, 1>& features,
                                size_t n_features) {
-  const size_t count = starts.shape(0) - 1;
+  require(n_features <= cotm::kMostFeatures, "there are more features than can be matched");
   require(starts.shape(0) >= 1 && starts.data()[0] == 0, "row starts must begin at 0");
+  const size_t count = starts.shape(0) - 1;
   for (size_t i = 0; i < count; ++i) {
     require(starts.data()[i] <= starts.data()[i + 1], "row starts must not decrease");
   }
@@ -54,26 +55,52 @@ void require_fit(const cotm::Machine& machine, const cotm::Examples& examples) {
   require(grid.flat() || !examples.is_sparse(), "sparse examples must be flat");
 }
 
-std::pair<uint64_t, uint64_t> train(cotm::Machine& machine, const cotm::Examples& examples,
-                                    const In<uint8_t, 2>& targets, const In<uint64_t, 2>& scales,
-                                    const In<int64_t, 1>& order, uint64_t step, unsigned threads) {
-  require_fit(machine, examples);
-  const size_t rows = examples.size();
-  require(targets.shape(0) == rows && targets.shape(1) == machine.config().m,
-          "targets must have one row per example and one column per output");
-  require(scales.shape(1) == 2 && (scales.shape(0) == rows || scales.shape(0) == 1),
-          "scales must have one row per example, or one for all, and two columns");
-  for (size_t t = 0; t < order.shape(0); ++t) {
-    require(order.data()[t] >= 0 && static_cast<size_t>(order.data()[t]) < rows,
-            "the order names an example that does not exist");
+// A pass, with what it reads.
+class Training {
+ public:
+  Training(cotm::Machine& machine, const cotm::Examples& examples, In<uint8_t, 2> targets,
+           In<uint64_t, 2> scales, In<int64_t, 1> order, uint64_t step)
+      : owners_{nb::find(machine), nb::find(examples)},
+        targets_(std::move(targets)),
+        scales_(std::move(scales)),
+        order_(std::move(order)),
+        examples_(examples.size()),
+        block_(machine.layout().examples()),
+        training_(machine, {examples, targets_.data(), scales_.data(), scales_.shape(0) == 1,
+                            order_.data(), order_.shape(0), step}) {
+    require_fit(machine, examples);
+    require(targets_.shape(0) == examples_ && targets_.shape(1) == machine.config().m,
+            "targets must have one row per example and one column per output");
+    require(scales_.shape(1) == 2 && (scales_.shape(0) == examples_ || scales_.shape(0) == 1),
+            "scales must have one row per example, or one for all, and two columns");
+    require_order(0, order_.shape(0));
   }
-  const nb::gil_scoped_release release;
-  const cotm::TrainCounts counts =
-      machine.train({examples, targets.data(), scales.data(), scales.shape(0) == 1, order.data(),
-                     order.shape(0), step},
-                    threads);
-  return {counts.hits, counts.correct};
-}
+
+  std::tuple<uint64_t, uint64_t, bool> run(size_t first, size_t last, unsigned threads) {
+    const size_t count = order_.shape(0);
+    require(first <= last && last <= count, "a slice must lie within the order");
+    // Again, with what is read ahead: the array may have been written to between two slices.
+    require_order(first, std::min(count - last, block_) + last);
+    const nb::gil_scoped_release release;
+    const auto [counts, anew] = training_.run(first, last, threads);
+    return {counts.hits, counts.correct, anew};
+  }
+
+ private:
+  void require_order(size_t first, size_t last) const {
+    for (size_t t = first; t < last; ++t) {
+      require(order_.data()[t] >= 0 && static_cast<size_t>(order_.data()[t]) < examples_,
+              "the order names an example that does not exist");
+    }
+  }
+
+  nb::object owners_[2];
+  In<uint8_t, 2> targets_;
+  In<uint64_t, 2> scales_;
+  In<int64_t, 1> order_;
+  size_t examples_, block_;
+  cotm::Training training_;
+};
 
 }  // namespace
 
@@ -99,9 +126,11 @@ NB_MODULE(_native, module) {
             const uint32_t* g = grid.data();
             for (int i = 0; i < 7; ++i) require(g[i] >= 1, "the grid's numbers must be positive");
             require(g[3] <= g[0] && g[4] <= g[1], "a patch must fit into the image");
+            const cotm::Grid patches{g[0], g[1], g[2], g[3], g[4], g[5], g[6]};
+            cotm::BlockLayout::require_fit(patches);
             const cotm::Config config{n,
                                       m,
-                                      {g[0], g[1], g[2], g[3], g[4], g[5], g[6]},
+                                      patches,
                                       T,
                                       q,
                                       depth,
@@ -124,37 +153,52 @@ NB_MODULE(_native, module) {
           "n"_a, "m"_a, "grid"_a, "T"_a, "q"_a, "depth"_a, "boost_true_positive"_a,
           "e_scales_type2"_a, "max_literals"_a, "max_weight"_a, "sharing"_a, "learn_weights"_a,
           "seed"_a, "memory"_a, "weights"_a, "isa"_a)
-      .def("train", &train, "examples"_a, "targets"_a, "scales"_a, "order"_a, "step"_a, "threads"_a)
-      .def("votes",
-           [](const cotm::Machine& machine, const cotm::Examples& examples, unsigned threads,
-              const Out<int64_t, 2>& out) {
-             require_fit(machine, examples);
-             require(out.shape(0) == examples.size() && out.shape(1) == machine.config().m,
-                     "votes must have one row per example and one column per output");
-             const nb::gil_scoped_release release;
-             machine.votes(examples, threads, out.data());
-           })
-      .def("clause_outputs",
-           [](const cotm::Machine& machine, const cotm::Examples& examples, unsigned threads,
-              const Out<bool, 2>& out) {
-             require_fit(machine, examples);
-             require(out.shape(0) == examples.size() && out.shape(1) == machine.config().n,
-                     "outputs must have one row per example and one column per clause");
-             const nb::gil_scoped_release release;
-             machine.clause_outputs(examples, threads, out.data());
-           })
-      .def("state",
-           [](const cotm::Machine& machine, const Out<int8_t, 2>& memory,
-              const Out<int32_t, 2>& weights) {
-             const cotm::Config& config = machine.config();
-             require(memory.shape(0) == config.n &&
-                         memory.shape(1) == 2 * size_t{config.grid.features()} &&
-                         weights.shape(0) == config.n && weights.shape(1) == config.m,
-                     "memory and weights must fit n, m and the grid");
-             const nb::gil_scoped_release release;
-             machine.state(memory.data(), weights.data());
-           })
+      // Results are never converted: they would be written into the copy.
+      .def(
+          "votes",
+          [](const cotm::Machine& machine, const cotm::Examples& examples, unsigned threads,
+             const Out<int64_t, 2>& out) {
+            require_fit(machine, examples);
+            require(out.shape(0) == examples.size() && out.shape(1) == machine.config().m,
+                    "votes must have one row per example and one column per output");
+            const nb::gil_scoped_release release;
+            machine.votes(examples, threads, out.data());
+          },
+          "examples"_a, "threads"_a, "out"_a.noconvert())
+      .def(
+          "clause_outputs",
+          [](const cotm::Machine& machine, const cotm::Examples& examples, unsigned threads,
+             const Out<bool, 2>& out) {
+            require_fit(machine, examples);
+            require(out.shape(0) == examples.size() && out.shape(1) == machine.config().n,
+                    "outputs must have one row per example and one column per clause");
+            const nb::gil_scoped_release release;
+            machine.clause_outputs(examples, threads, out.data());
+          },
+          "examples"_a, "threads"_a, "out"_a.noconvert())
+      .def(
+          "state",
+          [](const cotm::Machine& machine, const Out<int8_t, 2>& memory,
+             const Out<int32_t, 2>& weights) {
+            const cotm::Config& config = machine.config();
+            require(memory.shape(0) == config.n &&
+                        memory.shape(1) == 2 * size_t{config.grid.features()} &&
+                        weights.shape(0) == config.n && weights.shape(1) == config.m,
+                    "memory and weights must fit n, m and the grid");
+            const nb::gil_scoped_release release;
+            machine.state(memory.data(), weights.data());
+          },
+          "memory"_a.noconvert(), "weights"_a.noconvert())
+      .def("mark", &cotm::Machine::mark, nb::call_guard<nb::gil_scoped_release>())
+      .def("undo", &cotm::Machine::undo, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("isa", [](const cotm::Machine& machine) { return machine.kernels().name; });
+
+  nb::class_<Training>(module, "Training")
+      .def(nb::init<cotm::Machine&, const cotm::Examples&, In<uint8_t, 2>, In<uint64_t, 2>,
+                    In<int64_t, 1>, uint64_t>(),
+           "machine"_a, "examples"_a, "targets"_a, "scales"_a, "order"_a, "step"_a)
+      .def("run", &Training::run, "first"_a, "last"_a, "threads"_a,
+           "The next slice: hits, correct, and whether it paid the start of a pass.");
 
   module.def("best_isa", &cotm::best_isa, "The widest instruction set this processor runs.");
 

@@ -1,24 +1,53 @@
 #include "block.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <stdexcept>
 
 namespace cotm {
+
+namespace {
+
+// A longer stride than the image has no second patch to reach, and would only take memory.
+uint32_t stride_columns(const Grid& grid) { return std::min(grid.stride_columns, grid.width); }
+
+size_t pitch(const Grid& grid) {
+  return (size_t{grid.width} + stride_columns(grid) - 1) / stride_columns(grid);
+}
+
+}  // namespace
+
+void BlockLayout::require_fit(const Grid& grid) {
+  size_t bits = grid.channels;
+  bool fits = bits <= kMostFeatures;
+  if (!grid.flat()) {
+    fits = !__builtin_mul_overflow(bits, grid.height, &bits) &&
+           !__builtin_mul_overflow(bits, stride_columns(grid) * pitch(grid), &bits) &&
+           bits <= kMostWords / 2;
+  }
+  if (!fits) {
+    throw std::invalid_argument(
+        "the examples are too large: at most 2^28 flat bits, or images of 2^31, can be matched");
+  }
+}
 
 BlockLayout::BlockLayout(const Grid& grid)
     : flat_(grid.flat()),
       channels_(grid.channels),
-      stride_columns_(grid.stride_columns),
+      stride_columns_(stride_columns(grid)),
       row_features_(grid.rows() - 1),
       columns_(grid.columns()),
-      pitch_((size_t{grid.width} + grid.stride_columns - 1) / grid.stride_columns),
-      row_words_(size_t{grid.channels} * grid.stride_columns * pitch_),
+      pitch_(pitch(grid)),
+      row_words_(size_t{grid.channels} * stride_columns_ * pitch_),
       negated_(flat_ ? kBlockWords : grid.height * row_words_),
       // Vectors of patches may read past the last one.
       words_(flat_ ? 2 * size_t{grid.channels} * kBlockWords : 2 * negated_ + kBlockWords),
-      row_step_(grid.stride_rows * row_words_),
+      row_step_(std::min(grid.stride_rows, grid.height) * row_words_),
       position_literals_(2 * grid.position_features()),
       whole_{0, grid.rows() - 1, 0, grid.columns() - 1} {
+  require_fit(grid);
   const uint32_t row_bits = grid.patch_width * grid.channels;
+  offsets_.reserve(2 * size_t{grid.patch_height} * row_bits);
   for (uint32_t k = 0; k < grid.patch_height * row_bits; ++k) {
     const size_t offset = pixel(k / row_bits, k % row_bits);
     offsets_.push_back(static_cast<uint32_t>(offset));

@@ -10,9 +10,15 @@
 
 namespace cotm {
 
+inline constexpr size_t kMostWords = size_t{1} << 32;  // of a block: places in it have 32 bits
+inline constexpr size_t kMostFeatures = kMostWords / (2 * kBlockWords);  // of a flat example
+
 class BlockLayout {
  public:
   explicit BlockLayout(const Grid& grid);
+
+  // Throws std::invalid_argument where places in a block would not fit 32 bits.
+  static void require_fit(const Grid& grid);
 
   bool flat() const { return flat_; }
   size_t groups() const { return flat_ ? kBlockWords : 1; }  // words of a bit per example
@@ -25,6 +31,13 @@ class BlockLayout {
   // Literals below this say where a patch lies; they are no bits of a block but a window.
   uint32_t position_literals() const { return position_literals_; }
   Window window(const uint64_t* include) const;
+
+  // Which literals of word w of a row are the others.
+  uint64_t content(size_t w) const {
+    if (position_literals_ <= 64 * w) return ~uint64_t{0};
+    const size_t positions = position_literals_ - 64 * w;
+    return positions >= 64 ? 0 : ~uint64_t{0} << positions;
+  }
 
   // Where the other literals' bits are for the first patch.
   uint32_t offset(uint32_t literal) const { return offsets_[literal - position_literals_]; }

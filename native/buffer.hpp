@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <new>
 
@@ -17,8 +16,7 @@ class Buffer {
   explicit Buffer(size_t count) : size_(count) {
     if (count > (SIZE_MAX - 63) / sizeof(T)) throw std::bad_alloc();
     const size_t bytes = (count * sizeof(T) + 63) / 64 * 64;
-    data_.reset(static_cast<T*>(std::aligned_alloc(64, bytes ? bytes : 64)));
-    if (!data_) throw std::bad_alloc();
+    data_.reset(static_cast<T*>(::operator new(bytes ? bytes : 64, kBorder)));
     std::fill_n(data_.get(), count, T{});
   }
   T* data() { return data_.get(); }
@@ -28,8 +26,9 @@ class Buffer {
   size_t size() const { return size_; }
 
  private:
+  static constexpr std::align_val_t kBorder{64};
   struct Free {
-    void operator()(T* p) const { std::free(p); }
+    void operator()(T* p) const { ::operator delete(p, kBorder); }
   };
   std::unique_ptr<T, Free> data_;
   size_t size_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 
 namespace cotm {
 
@@ -9,7 +10,7 @@ namespace {
 
 constexpr size_t kManyFlips = 16;  // more than these are not looked up one by one
 
-// Where an offset is in a list that has it. Compares in groups, for the vectoriser.
+// Where an offset is in a list. Compares in groups, for the vectoriser.
 uint32_t place_of(const ClauseList& list, uint32_t offset) {
   constexpr uint32_t kGroup = 16;
   uint32_t i = 0;
@@ -18,8 +19,10 @@ uint32_t place_of(const ClauseList& list, uint32_t offset) {
     for (uint32_t k = 0; k < kGroup; ++k) found |= list.offsets[i + k] == offset;
     if (found) break;
   }
-  while (list.offsets[i] != offset) ++i;
-  return i;
+  for (; i < list.length; ++i) {
+    if (list.offsets[i] == offset) return i;
+  }
+  throw std::logic_error("a clause includes a literal that its list does not have");
 }
 
 // Moves the literals that ended a clause to the middle of those before them: they will end it
@@ -79,13 +82,16 @@ ListChange ClauseLists::edit(size_t clause, const uint64_t* include, const uint6
 }
 
 void ClauseLists::rebuild(size_t clause, const uint64_t* include, size_t words) {
+  uint32_t length = 0;
+  for (size_t w = 0; w < words; ++w) {
+    length += static_cast<uint32_t>(std::popcount(include[w] & layout_->content(w)));
+  }
   lists_[clause].length = 0;
+  reserve(clause, length);
   lists_[clause].window = layout_->window(include);
   for (size_t w = 0; w < words; ++w) {
-    for (uint64_t bits = include[w]; bits; bits &= bits - 1) {
-      const uint32_t literal =
-          static_cast<uint32_t>(64 * w) + static_cast<uint32_t>(std::countr_zero(bits));
-      if (literal >= layout_->position_literals()) add(clause, literal);
+    for (uint64_t bits = include[w] & layout_->content(w); bits; bits &= bits - 1) {
+      add(clause, static_cast<uint32_t>(64 * w) + static_cast<uint32_t>(std::countr_zero(bits)));
     }
   }
 }

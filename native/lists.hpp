@@ -21,6 +21,8 @@ class ClauseLists {
 
   // Takes out the literals that flipped to excluded, adds those that flipped to included.
   ListChange edit(size_t clause, const uint64_t* include, const uint64_t* flipped, size_t words);
+  // Makes the list anew. Allocates only for more literals than it ever had.
+  void rebuild(size_t clause, const uint64_t* include, size_t words);
   void remove(size_t clause, uint32_t literal);  // one that is no position
 
   // A list like another one's, for a copy of a machine's clauses.
@@ -35,9 +37,10 @@ class ClauseLists {
   uint32_t match(const Kernels& kernels, size_t clause, const Block& block,
                  const uint64_t* examples, uint64_t* found) const;
 
-  // Brings a list near that will be matched soon; any number will do.
-  void prefetch(size_t clause) const {
-    if (clause >= lists_.size()) return;
+  // Brings a list near that will be matched soon, if it is before `end`: the next one may be
+  // another thread's.
+  void prefetch(size_t clause, size_t end) const {
+    if (clause >= end) return;
     const ClauseList& list = lists_[clause];
     for (uint32_t i = 0; i < std::min<uint32_t>(list.length, 64); i += 16) {
       __builtin_prefetch(list.offsets + i);
@@ -49,7 +52,6 @@ class ClauseLists {
                        const uint64_t* examples, uint64_t* found);
 
  private:
-  void rebuild(size_t clause, const uint64_t* include, size_t words);
   void add(size_t clause, uint32_t literal);
   void reserve(size_t clause, uint32_t length);
 

@@ -1,13 +1,14 @@
-// A machine's state in the layout the kernels want, and its four operations.
+// A machine's state in the layout the kernels want, and what reads it; trainer.hpp changes it.
 // Nothing in these files knows Python.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <vector>
 
 #include "lists.hpp"
+#include "state_lock.hpp"
 
 namespace cotm {
 
@@ -29,7 +30,8 @@ struct TrainCounts {
   uint64_t correct = 0;  // (example, output) pairs with (vote >= 0) == target
 };
 
-// Rows of targets and scales are indexed by example, like the examples themselves.
+// A pass over examples. Rows of targets and scales are indexed by example, like the examples
+// themselves.
 struct TrainTask {
   const Examples& examples;
   const uint8_t* targets;  // [example][m]
@@ -37,7 +39,7 @@ struct TrainTask {
   bool one_scale;
   const int64_t* order;
   size_t count;
-  uint64_t step;
+  uint64_t step;  // of order[0]
 };
 
 // What prediction needs of a machine, read only: the distinct clauses that can fire on
@@ -62,10 +64,14 @@ class Machine {
   Machine(const Config& config, const Kernels& kernels, const int8_t* memory,
           const int32_t* weights);
 
-  TrainCounts train(const TrainTask& task, unsigned threads);
   void votes(const Examples& examples, unsigned threads, int64_t* out) const;        // [example][m]
   void clause_outputs(const Examples& examples, unsigned threads, bool* out) const;  // [example][n]
   void state(int8_t* memory, int32_t* weights) const;
+
+  // Remembers the state; `undo` goes back to it, also after training that failed midway, and needs
+  // no memory for it.
+  void mark();
+  void undo();
 
   const BlockLayout& layout() const { return layout_; }
   ClauseLists& lists() { return lists_; }
@@ -75,8 +81,14 @@ class Machine {
 
  private:
   friend class Trainer;
+  friend class Training;
 
   const CompiledModel& compiled() const;
+  void require_whole() const;
+  void list_literals(size_t clause);  // makes its list anew, from its row
+  // The rows and the weights of clauses touched since the mark, from one state to another.
+  void copy_touched(const int8_t* memory, const int32_t* weights, int8_t* to_memory,
+                    int32_t* to_weights) const;
 
   Config config_;
   const Kernels& kernels_;
@@ -85,11 +97,19 @@ class Machine {
   Buffer<int8_t> memory_;
   Buffer<int32_t> weights_;
   ClauseLists lists_;
-  Buffer<uint32_t> spread_;  // hash32's view of each feature index
-  Buffer<uint64_t> valid_;   // which literals of a row are not padding
+  Buffer<uint32_t> spread_;   // hash32's view of each feature index
+  Buffer<uint64_t> valid_;    // which literals of a row are not padding
+  Buffer<uint64_t> include_;  // of one row, while its list is made
   mutable std::unique_ptr<const CompiledModel> compiled_;  // until training changes the state
+
+  bool whole_ = true;             // false once training failed midway
+  uint64_t changes_ = 0;          // how often the state has been changed
+  Buffer<uint8_t> touched_;       // per clause: given feedback since the mark
+  Buffer<int8_t> marked_memory_;  // empty before the first mark
+  Buffer<int32_t> marked_weights_;
+
   // Python threads may train and predict at once: training has the state to itself.
-  mutable std::shared_mutex state_mutex_;
+  mutable StateLock state_lock_;
   mutable std::mutex compile_mutex_;
 };
 

@@ -16,17 +16,23 @@ Matcher::Matcher(Machine& machine, ClauseRange range)
       patches_(machine.config().grid.patches()) {}
 
 const uint64_t* Matcher::match(const TrainTask& task, size_t turn) {
-  position_ = turn % layout_.examples();
-  if (position_ == 0) match_block(task, turn);
+  if (turn >= block_end_) {
+    match_block(task, turn);
+  } else {
+    ++position_;
+  }
   literals_.read(task.examples, static_cast<size_t>(task.order[turn]));
   return fires_.data() + position_ * range_.words();
 }
 
 void Matcher::match_block(const TrainTask& task, size_t turn) {
-  const size_t groups = layout_.groups();
-  block_.read(task.examples, task.order + turn, std::min(layout_.examples(), task.count - turn));
+  const size_t groups = layout_.groups(), end = range_.first + range_.count;
+  const size_t count = std::min(layout_.examples(), task.count - turn);
+  block_.read(task.examples, task.order + turn, count);
+  block_end_ = turn + count;
+  position_ = 0;
   for (size_t j = 0; j < range_.count; ++j) {
-    machine_.lists().prefetch(range_.first + j + kPrefetchAhead);
+    machine_.lists().prefetch(range_.first + j + kPrefetchAhead, end);
     machine_.lists().match_and_order(machine_.kernels(), range_.first + j, block_, block_.valid(),
                                      ahead_.data() + j * groups);
   }

@@ -17,7 +17,7 @@ class Matcher {
  public:
   Matcher(Machine& machine, ClauseRange range);
 
-  // Goes to the example at `turn` of the task; turns come one after the other from 0.
+  // Goes to the example at `turn` of the task; turns come one after the other, from any on.
   // Returns a bit per local clause: whether it fires.
   const uint64_t* match(const TrainTask& task, size_t turn);
 
@@ -36,6 +36,7 @@ class Matcher {
   ClauseRange range_;
   Literals literals_;
   Block block_;
+  size_t block_end_ = 0;           // the first turn after the block, 0 before the first block
   size_t position_ = 0;            // of the current example in the block
   Buffer<uint64_t> ahead_;         // [clause][groups]: the examples of the block it fires on
   Buffer<uint64_t> fires_;         // the same by example: [example][clause words]

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <shared_mutex>
 
 #include "machine.hpp"
 #include "threads.hpp"
@@ -19,21 +20,24 @@ namespace {
 template <class MakeHandler>
 void for_blocks(const BlockLayout& layout, const Kernels& kernels, const Examples& examples,
                 unsigned threads, MakeHandler make_handler) {
+  if (examples.size() == 0) return;
   const size_t size = layout.examples();
   const size_t blocks = (examples.size() + size - 1) / size;
   std::atomic<size_t> next{0};
-  run_threads(static_cast<unsigned>(std::min<size_t>(std::max(1u, threads), blocks)),
-              [&](unsigned) {
-                auto handle = make_handler();
-                Block block(layout, kernels);
-                std::vector<int64_t> order(size);
-                for (size_t first; (first = next.fetch_add(size)) < examples.size();) {
-                  const size_t count = std::min(size, examples.size() - first);
-                  std::iota(order.begin(), order.end(), static_cast<int64_t>(first));
-                  block.read(examples, order.data(), count);
-                  handle(block, first, count);
-                }
-              });
+  const auto begin = [](unsigned) {};
+  const auto work = [&](unsigned, const Barrier& barrier) {
+    auto handle = make_handler();
+    Block block(layout, kernels);
+    std::vector<int64_t> order(size);
+    for (size_t first; (first = next.fetch_add(size)) < examples.size();) {
+      if (barrier.is_broken()) return;
+      const size_t count = std::min(size, examples.size() - first);
+      std::iota(order.begin(), order.end(), static_cast<int64_t>(first));
+      block.read(examples, order.data(), count);
+      handle(block, first, count);
+    }
+  };
+  run_threads(static_cast<unsigned>(std::min<size_t>(threads, blocks)), begin, work);
 }
 
 template <class Visit>
@@ -119,7 +123,8 @@ const CompiledModel& Machine::compiled() const {
 }
 
 void Machine::votes(const Examples& examples, unsigned threads, int64_t* out) const {
-  const std::shared_lock<std::shared_mutex> lock(state_mutex_);
+  const std::shared_lock<StateLock> lock(state_lock_);
+  require_whole();
   const CompiledModel& model = compiled();
   const size_t m = config_.m, groups = layout_.groups();
   std::fill_n(out, examples.size() * m, 0);
@@ -128,7 +133,7 @@ void Machine::votes(const Examples& examples, unsigned threads, int64_t* out) co
     return [&, found = Buffer<uint64_t>(model.voters * groups), sums = Buffer<int16_t>(m * size)](
                const Block& block, size_t first, size_t count) mutable {
       for (size_t c = 0; c < model.voters; ++c) {
-        model.lists.prefetch(c + kPrefetchAhead);
+        model.lists.prefetch(c + kPrefetchAhead, model.voters);
         model.lists.match(kernels_, c, block, block.valid(), found.data() + c * groups);
       }
       int64_t* votes = out + first * m;
@@ -155,7 +160,8 @@ void Machine::votes(const Examples& examples, unsigned threads, int64_t* out) co
 }
 
 void Machine::clause_outputs(const Examples& examples, unsigned threads, bool* out) const {
-  const std::shared_lock<std::shared_mutex> lock(state_mutex_);
+  const std::shared_lock<StateLock> lock(state_lock_);
+  require_whole();
   const CompiledModel& model = compiled();
   std::fill_n(out, examples.size() * config_.n, false);
   for_blocks(layout_, kernels_, examples, threads, [&] {

@@ -65,6 +65,14 @@ bool feedback_wide(const Feedback& f, const uint32_t* spread, const uint64_t* va
   return changed;
 }
 
+// distance * factor / full, at most 1, in units of 2^-32. A product beyond 64 bits is more than
+// that: `full` has no more than 31.
+uint64_t threshold(uint64_t distance, uint64_t factor, uint64_t full) {
+  constexpr uint64_t kOne = uint64_t{1} << 32;
+  uint64_t product;
+  return __builtin_mul_overflow(distance, factor, &product) ? kOne : std::min(product / full, kOne);
+}
+
 }  // namespace
 
 void VoteBoard::sum(size_t turn, int64_t* total) {
@@ -100,6 +108,12 @@ Trainer::Trainer(Machine& machine, unsigned thread, unsigned threads)
       machine.words_ * 64 <= Watched::kLiterals) {
     debts_ = Debts(range_.count, machine.words_);
   }
+  // All of their memory now: in the middle of a step only a list may grow.
+  active_.reserve(config_.m);
+  chosen_.reserve(range_.count);
+  if (config_.max_literals < 2 * size_t{config_.grid.features()}) {
+    fresh_.reserve(config_.max_literals);
+  }
   for (uint32_t j = 0; j < range_.count; ++j) {
     for (uint32_t i = 0; i < config_.m; ++i) {
       const int32_t w = machine.weights_[size_t{range_.first + j} * config_.m + i];
@@ -109,8 +123,10 @@ Trainer::Trainer(Machine& machine, unsigned thread, unsigned threads)
   }
 }
 
-void Trainer::run(const TrainTask& task, VoteBoard& board, Barrier& barrier) {
-  for (size_t turn = 0; turn < task.count; ++turn) {
+void Trainer::run(const TrainTask& task, size_t first, size_t last, VoteBoard& board,
+                  Barrier& barrier) {
+  counts = {};
+  for (size_t turn = first; turn < last; ++turn) {
     const size_t index = static_cast<size_t>(task.order[turn]);
     const uint8_t* target = task.targets + index * config_.m;
     const uint64_t* scale = task.scales + (task.one_scale ? 0 : 2 * index);
@@ -122,7 +138,7 @@ void Trainer::run(const TrainTask& task, VoteBoard& board, Barrier& barrier) {
     kernels_.add_votes(fires_, range_.count,
                        machine_.weights_.data() + size_t{range_.first} * config_.m, config_.m,
                        largest_weight_, votes);
-    barrier.wait();
+    if (!barrier.wait()) return;
     board.sum(turn, total_.data());
     count(target);
     select(target, scale, key);
@@ -148,8 +164,9 @@ void Trainer::select(const uint8_t* target, const uint64_t* scale, uint64_t key)
     const uint64_t full = 2 * static_cast<uint64_t>(config_.T);
     const uint64_t factor1 = config_.e_scales_type2 || target[i] ? scale[0] : scale[1];
     const uint64_t factor2 = config_.e_scales_type2 ? scale[1] : factor1;
-    const uint64_t threshold1 = distance * factor1 / full;
-    const uint64_t threshold2 = distance * factor2 / full;
+    const uint64_t threshold1 = threshold(distance, factor1, full);
+    const uint64_t threshold2 =
+        factor2 == factor1 ? threshold1 : threshold(distance, factor2, full);
     if (threshold1 == 0 && threshold2 == 0) continue;
 
     uint64_t* type1 = type1_.data() + active_.size() * clause_words_;
@@ -198,6 +215,7 @@ void Trainer::give_feedback(const uint8_t* target, uint64_t key) {
   for (size_t k = 0; k < chosen_.size(); ++k) {
     if (k + kAhead < chosen_.size()) prefetch(chosen_[k + kAhead]);
     const uint32_t local = chosen_[k];
+    machine_.touched_[range_.first + local] = 1;
     const size_t w = local / 64;
     const uint64_t bit = uint64_t{1} << (local % 64);
     const bool fires = fires_[w] & bit;
@@ -385,18 +403,41 @@ void Trainer::choose_fresh(uint32_t clause, size_t room, uint64_t key) {
   for (const auto& [hash, l] : fresh_) admitted_[l / 64] |= uint64_t{1} << (l % 64);
 }
 
-TrainCounts Machine::train(const TrainTask& task, unsigned threads) {
-  const std::unique_lock<std::shared_mutex> lock(state_mutex_);
-  compiled_.reset();
-  threads = std::max(1u, std::min(threads, config_.n));
-  Barrier barrier(threads);
-  VoteBoard board(threads, config_.m);
-  std::vector<std::unique_ptr<Trainer>> trainers;
-  for (unsigned t = 0; t < threads; ++t) {
-    trainers.push_back(std::make_unique<Trainer>(*this, t, threads));
+Training::Slice Training::run(size_t first, size_t last, unsigned threads) {
+  const std::unique_lock<StateLock> lock(machine_.state_lock_);
+  machine_.require_whole();
+  if (first == last) return {};
+  if (first != done_ || changes_ != machine_.changes_) trainers_.clear();
+  machine_.compiled_.reset();
+  bool anew = false;
+  const auto begin = [&](unsigned count) {
+    anew = trainers_.size() != count;
+    if (!anew) return;
+    trainers_.clear();
+    board_ = VoteBoard(count, machine_.config_.m);
+    trainers_.resize(count);
+  };
+  const auto work = [&](unsigned t, Barrier& barrier) {
+    // Here, so that every thread is the first to touch its own memory.
+    if (!trainers_[t]) {
+      trainers_[t] =
+          std::make_unique<Trainer>(machine_, t, static_cast<unsigned>(trainers_.size()));
+    }
+    if (!barrier.wait()) return;
+    if (t == 0) machine_.whole_ = false;
+    trainers_[t]->run(task_, first, last, board_, barrier);
+  };
+  ++machine_.changes_;
+  try {
+    run_threads(std::min(threads, machine_.config_.n), begin, work);
+  } catch (...) {
+    trainers_.clear();
+    throw;
   }
-  run_threads(threads, [&](unsigned t) { trainers[t]->run(task, board, barrier); });
-  return trainers[0]->counts;
+  machine_.whole_ = true;
+  done_ = last;
+  changes_ = machine_.changes_;
+  return {trainers_[0]->counts, anew};
 }
 
 }  // namespace cotm

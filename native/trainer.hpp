@@ -11,6 +11,7 @@ namespace cotm {
 // Votes of each thread's clauses, for the current example and the next.
 class VoteBoard {
  public:
+  VoteBoard() = default;
   VoteBoard(unsigned threads, size_t m)
       : threads_(threads), m_(m), stride_((m + 7) / 8 * 8), votes_(2 * threads * stride_) {}
   int64_t* of(unsigned thread, size_t turn) {
@@ -19,16 +20,18 @@ class VoteBoard {
   void sum(size_t turn, int64_t* total);
 
  private:
-  unsigned threads_;
-  size_t m_, stride_;
+  unsigned threads_ = 0;
+  size_t m_ = 0, stride_ = 0;
   Buffer<int64_t> votes_;
 };
 
 class Trainer {
  public:
   Trainer(Machine& machine, unsigned thread, unsigned threads);
-  void run(const TrainTask& task, VoteBoard& board, Barrier& barrier);
-  TrainCounts counts;  // of the whole task; the same in every thread
+  // Turns [first, last) of the task; the next call goes on at `last`. Between two calls no
+  // feedback is owed. Ends early if the barrier breaks.
+  void run(const TrainTask& task, size_t first, size_t last, VoteBoard& board, Barrier& barrier);
+  TrainCounts counts;  // of the last call; the same in every thread
 
  private:
   // Stages of one step, named as in the reference backend.
@@ -68,6 +71,29 @@ class Trainer {
   std::vector<uint64_t> admitted_;                    // new literals of a clause nearly full
   std::vector<std::pair<uint32_t, uint32_t>> fresh_;  // hash and literal of the same
   Debts debts_;                                       // of own clauses; none where rows are short
+};
+
+// A pass in slices: what the threads have made of a block of examples is kept from one slice to
+// the next. Examples and arrays of the task must outlive it.
+class Training {
+ public:
+  Training(Machine& machine, const TrainTask& task) : machine_(machine), task_(task) {}
+
+  // Learns from order[first], ..., order[last - 1]. Any slices will do; one that goes on where
+  // the last one ended, with as many threads and no other training in between, costs no start.
+  struct Slice {
+    TrainCounts counts;
+    bool anew;  // it paid the start
+  };
+  Slice run(size_t first, size_t last, unsigned threads);
+
+ private:
+  Machine& machine_;
+  TrainTask task_;
+  VoteBoard board_;
+  std::vector<std::unique_ptr<Trainer>> trainers_;  // one per thread, or none
+  size_t done_ = 0;                                 // where the last slice ended,
+  uint64_t changes_ = 0;                            // and the machine's count of changes then
 };
 
 }  // namespace cotm

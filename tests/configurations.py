@@ -73,7 +73,7 @@ def random_configuration(seed: int, *, rows: int = 12) -> Configuration:
         matrix = scipy.sparse.csr_array(bits.reshape(rows, -1))
         examples = Examples(matrix, grid)
     targets = (rng.random((rows, m)) < rng.random()).astype(np.uint8)
-    weight = rng.choice([0.0, 0.3, 1.0, 7.0], rows) if rng.random() < 0.4 else np.ones(1)
+    weight = rng.choice([0.0, 0.3, 1.0, 7.0, 1e4, 1e12], rows) if rng.random() < 0.4 else np.ones(1)
     return Configuration(
         spec=spec,
         examples=examples,

@@ -241,7 +241,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "seconds": seconds * check_integer("epochs", self.epochs, 0),
             "seconds_per_epoch": seconds,
             "bytes": float(
-                training_bytes(spec, probe.average)
+                training_bytes(spec, probe.average, probe.n_jobs)
                 + len(training) * (np.prod(spec.grid.image_shape) // 8 + spec.m)
             ),
         }

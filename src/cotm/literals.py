@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from .gpu_arrays import as_gpu_array, beside, on_gpu, to_host
 
-#: Bit counts and positions are 32-bit in every backend.
-MAX_FEATURES = 2**30
+#: The native backend keeps 16 words for each, and their places have 32 bits.
+MAX_FEATURES = 2**28
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,8 @@ def image_grid(
     stride = stride * dimensions if len(stride) == 1 else stride
     if len(stride) != dimensions:
         raise ValueError(f"stride={stride} must be one number or {dimensions}, one per dimension")
+    # A longer stride than the image only takes memory.
+    stride = tuple(min(step, length) for step, length in zip(stride, size, strict=True))
     if dimensions == 1:
         size, patch_shape, stride = (1, *size), (1, *patch_shape), (1, *stride)
     (height, width), (patch_height, patch_width) = size, patch_shape

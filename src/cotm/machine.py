@@ -256,7 +256,7 @@ class Machine:
     def start(self, grid: PatchGrid, n_outputs: int) -> None:
         """Begin anew for examples of this shape: all literals excluded, weights +-1."""
         spec = self.make_spec(grid, n_outputs)
-        check_fits_memory(spec, self.average)
+        check_fits_memory(spec, self.average, self.n_jobs)
         if not spec.sharing and spec.n < spec.m:
             warnings.warn(
                 f"n_clauses={spec.n} is fewer than the {spec.m} outputs, so some outputs own no "

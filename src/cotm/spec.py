@@ -52,6 +52,11 @@ def selection_scale(e: float, weight: NDArray[np.float64]) -> NDArray[np.uint64]
     probability that comes of it is at most 1. Weights (rows, 2) have the two apart: what counts
     up to 1, and what multiplies. Column 0 of K is for pairs that ``e`` does not scale, column 1
     for those it does.
+
+    >>> selection_scale(0.5, np.array([0.5, 1.0, 7.0])) / 2**32
+    array([[0.5 , 0.25],
+           [1.  , 0.5 ],
+           [7.  , 3.5 ]])
     """
     weight = np.asarray(weight, dtype=np.float64)
     if weight.ndim == 1:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .backends.threads import training_thread_bytes, training_threads
 from .parameters import available_memory, format_bytes
 from .randomness import U32, Purpose, hash32, make_key, step_key
 from .spec import Spec
@@ -114,24 +115,28 @@ def within_limits(spec: Spec, state: Snapshot, average: int = 1) -> Snapshot:
     return Snapshot(memory, weights, state.step, earlier)
 
 
-def training_bytes(spec: Spec, average: int = 1) -> int:
-    """Memory a machine takes in training: state, copies of it, and include lists.
+def training_bytes(spec: Spec, average: int = 1, n_jobs: int | None = 1) -> int:
+    """Memory a machine takes in training: state, copies of it, include lists, and threads.
 
     The lists are longest at the start, when a clause includes about half of the literals. With
     ``average``, earlier states are kept as bits, and brought together to predict.
     """
+    threads = training_threads(n_jobs, spec)
     entries, weights = spec.n * spec.grid.n_literals, 4 * spec.n * spec.m
     earlier = (average - 1) * (entries // 8 + weights)
     together = average * (3 * entries + 3 * weights) if average > 1 else 0
-    return 6 * entries + 3 * weights + 256 * spec.n + earlier + together
+    own = threads * training_thread_bytes(spec, threads)
+    return 6 * entries + 3 * weights + 256 * spec.n + own + earlier + together
 
 
-def check_fits_memory(spec: Spec, average: int = 1) -> None:
+def check_fits_memory(spec: Spec, average: int = 1, n_jobs: int | None = 1) -> None:
     """Refuse a machine that this computer cannot hold, with the numbers."""
-    needed, available = training_bytes(spec, average), available_memory()
+    needed, available = training_bytes(spec, average, n_jobs), available_memory()
     if available is not None and needed > available:
         states = f" and average={average}" if average > 1 else ""
         fewer = "fewer states, " if average > 1 else ""
+        if training_bytes(spec, average) < 0.9 * needed:
+            fewer += "fewer threads (n_jobs), "
         raise MemoryError(
             f"n_clauses={spec.n} with {spec.grid.n_literals} literals each{states} needs about "
             f"{format_bytes(needed)}, but {format_bytes(available)} are available; use {fewer}"

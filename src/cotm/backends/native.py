@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,20 @@ from ..literals import Examples
 from ..spec import Spec
 from .protocol import TrainCounts
 from .threads import TrainingThreads, prediction_threads
+
+
+@dataclass
+class _Pass:
+    """A pass over examples that has begun, with what its threads have made of them so far."""
+
+    arrays: tuple[Any, ...]
+    step: int
+    training: _native.Training
+    done: int = 0
+
+    def goes_on(self, arrays: tuple[Any, ...], step: int, first: int) -> bool:
+        same = all(mine is given for mine, given in zip(self.arrays, arrays, strict=True))
+        return same and self.step == step and self.done == first > 0
 
 
 class NativeBackend:
@@ -30,6 +45,7 @@ class NativeBackend:
     ) -> None:
         self.spec = spec
         self._threads = TrainingThreads(n_jobs, spec)
+        self._pass: _Pass | None = None
         grid = spec.grid
         self._machine = _native.Machine(
             n=spec.n,
@@ -67,10 +83,11 @@ class NativeBackend:
         return str(self._machine.isa)
 
     def prepare(self, examples: Examples) -> Any:
-        bits = examples.bits
+        bits, grid = examples.bits, examples.grid
         if isinstance(bits, np.ndarray):
             rows = np.ascontiguousarray(bits, dtype=np.uint8)
-            return _native.Examples.dense(rows.reshape(len(rows), examples.grid.height, -1))
+            shape = len(rows), grid.height, grid.width * grid.channels
+            return _native.Examples.dense(rows.reshape(shape))
         return _native.Examples.sparse(
             np.ascontiguousarray(bits.indptr, dtype=np.int64),
             np.ascontiguousarray(bits.indices, dtype=np.int32),
@@ -87,11 +104,29 @@ class NativeBackend:
         first: int = 0,
         last: int | None = None,
     ) -> TrainCounts:
-        order, step = order[first:last], step + first
+        last = len(order) if last is None else last
+        arrays = data, targets, scales, order
+        # Only a pass that this call continues, to its end without an error, is kept.
+        current, self._pass = self._pass, None
         began = time.perf_counter()
-        counts = self._machine.train(data, targets, scales, order, step, self._threads.next())
-        self._threads.note(len(order), time.perf_counter() - began)
-        return TrainCounts(*counts)
+        if current is None or not current.goes_on(arrays, step, first):
+            current = None  # frees the memory of a pass that was left, before the next takes more
+            current = _Pass(arrays, step, _native.Training(self._machine, *arrays, step))
+        hits, correct, anew = current.training.run(first, last, self._threads.next())
+        # What a pass pays once says nothing about its pace, unless this slice is all there is.
+        if not anew or last == len(order):
+            self._threads.note(last - first, time.perf_counter() - began)
+        if last < len(order):
+            current.done = last
+            self._pass = current
+        return TrainCounts(hits, correct)
+
+    def mark(self) -> None:
+        self._machine.mark()
+
+    def undo(self) -> None:
+        self._pass = None
+        self._machine.undo()
 
     def votes(self, data: Any, n_jobs: int | None = 1) -> NDArray[np.int64]:
         votes = np.empty((len(data), self.spec.m), dtype=np.int64)
@@ -103,12 +138,6 @@ class NativeBackend:
         threads = prediction_threads(n_jobs, self.spec, len(data))
         self._machine.clause_outputs(data, threads, outputs)
         return outputs
-
-    def mark(self) -> None:
-        self._marked = self.state()
-
-    def undo(self) -> None:
-        self.__init__(self.spec, *self._marked)
 
     def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
         memory = np.empty((self.spec.n, self.spec.grid.n_literals), dtype=np.int8)

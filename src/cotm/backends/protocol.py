@@ -1,4 +1,4 @@
-"""What a backend is: four calls at the level of an epoch."""
+"""What a backend is: a few calls at the level of an epoch."""
 
 from __future__ import annotations
 
@@ -36,10 +36,24 @@ class Backend(Protocol):
         data: Any,
         targets: NDArray[np.uint8],  # (rows, m), 0 or 1
         scales: NDArray[np.uint64],  # (rows, 2) or (1, 2), see spec.selection_scale
-        order: NDArray[np.int64],  # the rows to present, in this order
-        step: int,  # of the first of them
+        order: NDArray[np.int64],  # the rows of a pass, in this order
+        step: int,  # of the first of them, order[0]
+        first: int = 0,
+        last: int | None = None,
     ) -> TrainCounts:
-        """Learn from the rows in the given order."""
+        """Learn from the rows ``order[first:last]``.
+
+        A pass may come in slices: the same arrays, each slice from where the last one ended.
+        The result is that of one call; between two of them the state is whole.
+        """
+        ...
+
+    def mark(self) -> None:
+        """Remember the state, in place of the one marked before."""
+        ...
+
+    def undo(self) -> None:
+        """Go back to the marked state, whatever :meth:`train` did or raised since."""
         ...
 
     def votes(self, data: Any, n_jobs: int | None = 1) -> NDArray[np.int64]:

@@ -38,7 +38,7 @@ def vote_sums(weights: NDArray[np.int32], outputs: Bool) -> Int:
 def selection_thresholds(
     spec: Spec, votes: Int, target: NDArray[np.uint8], scale: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """d times e in units of 2**-32, for pairs of Type I and of Type II, each (m,)."""
+    """d times e in units of 2**-32, at most 1, for pairs of Type I and of Type II, each (m,)."""
     clipped = np.clip(votes, -spec.T, spec.T)
     distance = np.where(target == 1, spec.T - clipped, spec.T + clipped).astype(U64)
     plain, scaled = scale
@@ -46,7 +46,13 @@ def selection_thresholds(
         factor_1, factor_2 = np.full(spec.m, plain), np.full(spec.m, scaled)
     else:
         factor_1 = factor_2 = np.where(target == 1, plain, scaled)
-    return distance * factor_1 // U64(2 * spec.T), distance * factor_2 // U64(2 * spec.T)
+
+    def threshold(factor: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        # Python's integers: a heavy example's product leaves 64 bits.
+        exact = distance.astype(object) * factor.astype(object) // (2 * spec.T)
+        return np.minimum(exact, 2**32).astype(U64)
+
+    return threshold(factor_1), threshold(factor_2)
 
 
 def select(
@@ -153,6 +159,7 @@ class ReferenceBackend:
         self.spec = spec
         self._memory = memory.copy()
         self._weights = weights.copy()
+        self._marked = self._memory, self._weights
 
     def prepare(self, examples: Examples) -> Examples:
         return examples
@@ -169,12 +176,18 @@ class ReferenceBackend:
     ) -> TrainCounts:
         order, step = order[first:last], step + first
         hits = correct = 0
-        for offset, index in enumerate(order):
+        for offset, index in enumerate(order[first:last], start=first):
             scale = scales[index if len(scales) > 1 else 0]
             votes = self._step(patch_literals(data, index), targets[index], scale, step + offset)
             hits += int(targets[index, np.argmax(votes)])
             correct += int(((votes >= 0) == (targets[index] == 1)).sum())
         return TrainCounts(hits, correct)
+
+    def mark(self) -> None:
+        self._marked = self._memory, self._weights  # a step makes new arrays
+
+    def undo(self) -> None:
+        self._memory, self._weights = self._marked
 
     def _step(
         self,

@@ -31,6 +31,25 @@ def prediction_threads(n_jobs: int | None, spec: Spec, rows: int) -> int:
     return resolve_n_jobs(n_jobs, prediction_nanoseconds(spec, rows) / _START_WORTH)
 
 
+def training_threads(n_jobs: int | None, spec: Spec) -> int:
+    """The most threads that train; one without a clause would have nothing to do."""
+    return min(spec.n, resolve_n_jobs(n_jobs, step_nanoseconds(spec) / _STEP_WORTH))
+
+
+def training_thread_bytes(spec: Spec, threads: int) -> int:
+    """Memory that one of so many threads takes for itself while a pass lasts."""
+    grid, clauses, literals = spec.grid, -(-spec.n // threads), spec.grid.n_literals
+    if grid.is_flat:  # a block of 512 examples, and the forgetting that clauses put off
+        groups, pixels = 8, 8 * grid.n_features
+        per_clause = literals // 8 + 136
+    else:  # a block of 64, in columns as many as the strides make
+        stride = min(grid.stride_columns, grid.width)
+        groups, pixels = 1, grid.height * -(-grid.width // stride) * stride * grid.channels
+        per_clause = 0
+    per_clause += 2 * 8 * groups + 8 + 3 * spec.m // 8  # which fire, and are selected
+    return 16 * pixels + clauses * per_clause + literals + 4 * grid.n_patches + 32 * spec.m
+
+
 class TrainingThreads:
     """Threads for one slice of training after the other.
 
@@ -40,7 +59,7 @@ class TrainingThreads:
     """
 
     def __init__(self, n_jobs: int | None, spec: Spec) -> None:
-        self.most = resolve_n_jobs(n_jobs, step_nanoseconds(spec) / _STEP_WORTH)
+        self.most = training_threads(n_jobs, spec)
         self.current = self.most
         self._free = (n_jobs is None or n_jobs < 0) and self.most > 1
         self._pace: float | None = None  # seconds per example with the current number
