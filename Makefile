@@ -17,7 +17,7 @@ help:
 	@echo "make bench-full  all benchmarks on all data: hours"
 	@echo "make bench-gpu  the CUDA backend, its floor, and where it overtakes the processors"
 	@echo "make test-cuda  the tests of the CUDA backend, and those of behaviour on it"
-	@echo "make sanitize  the native tests under the address and undefined-behaviour sanitizers"
+	@echo "make sanitize  the native tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make sanitize-cuda  some CUDA tests under NVIDIA's memcheck and racecheck"
 	@echo "make clean     remove everything that was built"
 
@@ -93,14 +93,28 @@ cuda-tools: | $(VENV)/bin/python
 plot-tools: | $(VENV)/bin/python
 	@$(VENV)/bin/python -c "import matplotlib" 2>/dev/null || $(PIP) install --quiet matplotlib
 
-# The whole extension is built with the sanitizers into a folder of its own, and the tests of
-# the native backend run on it.
-sanitize: $(VENV)/.deps
-	$(PIP) install --quiet --no-build-isolation --no-deps --upgrade --target build/sanitize/site \
-	  -Cbuild-dir=build/sanitize/build -Ccmake.define.COTM_SANITIZE=ON -Ccmake.build-type=Debug .
+# The whole extension is built with each kind of sanitizer into a folder of its own, and the tests
+# of the native backend run on it. Python itself is not instrumented.
+.PHONY: sanitize-address sanitize-thread
+sanitize: sanitize-address sanitize-thread
+
+sanitize-address: build/sanitize-address
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitize/site COTM_EXPECT_PATH=build/sanitize/site \
-	  $(VENV)/bin/python -m pytest -p no:cacheprovider tests/test_backends.py tests/test_randomness.py
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$</site COTM_EXPECT_PATH=$</site \
+	  $(VENV)/bin/python -m pytest -p no:cacheprovider \
+	  $(addprefix tests/test_,backends.py randomness.py slices.py failures.py)
+
+# Without tests that look at the clock; a race ends the process.
+sanitize-thread: build/sanitize-thread
+	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TSAN_OPTIONS="halt_on_error=1 exitcode=66" \
+	  OPENBLAS_NUM_THREADS=1 PYTHONPATH=$</site COTM_EXPECT_PATH=$</site \
+	  $(VENV)/bin/python -m pytest -p no:cacheprovider -k "not turn and not about_one_call" \
+	  $(addprefix tests/test_,concurrency.py slices.py)
+
+build/sanitize-%: $(SOURCES) $(VENV)/.deps
+	$(PIP) install --quiet --no-build-isolation --no-deps --upgrade --target $@/site \
+	  -Cbuild-dir=$@/build -Ccmake.define.COTM_SANITIZE=$* -Ccmake.build-type=Debug .
+	@touch $@
 
 # Of NVIDIA's compute-sanitizer; racecheck does not know barriers of some of a block's warps.
 SANITIZED := tests/test_cuda.py -p no:xdist -k "reference and (10 or 11) or long_training and 5"

@@ -1,5 +1,6 @@
 """Every fast path equals the reference bit for bit."""
 
+import dataclasses
 import itertools
 import os
 import sys
@@ -7,14 +8,15 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
 from configurations import assert_equal, outcome, random_configuration
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cotm
 from cotm.backends import make_backend, resolve_backend
-from cotm.backends.reference import ReferenceBackend
-from cotm.literals import Examples, PatchGrid
+from cotm.backends.reference import ReferenceBackend, selection_thresholds
+from cotm.literals import MAX_FEATURES, Examples, PatchGrid, image_grid
 from cotm.spec import Spec, selection_scale
 from cotm.states import start_weights
 
@@ -230,6 +232,141 @@ def test_native_refuses_arrays_that_do_not_fit(change):
     } | change
     with pytest.raises(ValueError):
         backend.train(data, step=0, **arguments)
+
+
+@pytest.mark.parametrize("T", [1, 7, 2**30])
+@pytest.mark.parametrize("e_scales_type2", [False, True])
+def test_selection_of_heavy_examples_is_exact(T, e_scales_type2):
+    """Thresholds are min(1, d K) to the last bit of 32, however large K is."""
+    rng = np.random.default_rng(T)
+    spec = Spec(n=3, m=40, grid=PatchGrid.flat(2), T=T, q=0, N=2, e_scales_type2=e_scales_type2)
+    factors = [0, 1, 2**32 - 1, 2**32, 2**32 + 1, 7 * 2**32, 2**45 + 1, 2**62 + 3, 2**63]
+    for plain, scaled in itertools.product(factors, factors):
+        votes = np.concatenate([[-T, T, T - 1, 1 - T, 0], rng.integers(-2 * T, 2 * T, 35)])
+        target = rng.integers(0, 2, 40, dtype=np.uint8)
+        found = selection_thresholds(spec, votes, target, np.array([plain, scaled], np.uint64))
+        for i in range(40):
+            clipped = min(T, max(-T, int(votes[i])))
+            distance = T - clipped if target[i] else T + clipped
+            first = plain if e_scales_type2 or target[i] else scaled
+            second = scaled if e_scales_type2 else first
+            for factor, threshold in zip((first, second), found, strict=True):
+                assert int(threshold[i]) == min(2**32, distance * factor // (2 * T))
+
+
+@pytest.mark.parametrize("T", [1, 7, 2**30])
+@pytest.mark.parametrize("factor", [2**32 - 1, 2**32, 2**32 + 1, 7 * 2**32, 2**45, 2**62, 2**63])
+def test_heavy_examples_train_like_the_reference(T, factor):
+    c = random_configuration(7)
+    c.spec = dataclasses.replace(c.spec, T=T)
+    c.scales = np.array([[factor, factor // 3]], np.uint64)
+    expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
+    assert_equal(expected, outcome(NativeBackend(c.spec, c.memory, c.weights, 2), c), "native")
+
+
+def test_selection_scale():
+    """As ever up to weight 1; beyond it e is what is capped, and 2**31 is the end."""
+    weight = np.array([0.0, 0.3, 1.0, 1.5, 7.0, 1e12, 1e308])
+    for e in (0.0, 0.11, 1.0, 3.0, 1e308):
+        found = selection_scale(e, weight)
+        for row, w in zip(found, weight, strict=True):
+            for K, factor in zip(row, (1.0, e), strict=True):
+                exact = min(1.0, factor * w) if w <= 1 else min(1.0, factor) * w
+                assert int(K) == round(min(exact, 2.0**31) * 2**32)
+
+
+@pytest.mark.parametrize("backend", ["native", "reference"])
+def test_no_rows(backend):
+    rng = np.random.default_rng(0)
+    flat = cotm.Machine(5, 4, random_state=0, backend=backend, n_jobs=2)
+    X = rng.integers(0, 2, (30, 9), dtype=np.uint8)
+    Y = rng.integers(0, 2, (30, 3), dtype=np.uint8)
+    flat.fit(X, Y)
+    images = cotm.Machine(5, 4, patch_shape=(2, 2), random_state=0, backend=backend, n_jobs=2)
+    images.fit(X.reshape(30, 3, 3), Y)
+    for machine, none in (
+        (flat, X[:0]),
+        (flat, scipy.sparse.csr_array(X[:0])),
+        (images, X[:0].reshape(0, 3, 3)),
+    ):
+        assert machine.votes(none).shape == machine.predict(none).shape == (0, 3)
+        assert machine.clause_outputs(none).shape == (0, 5)
+
+
+def test_native_writes_into_no_copy():
+    c = random_configuration(4)
+    backend = NativeBackend(c.spec, c.memory, c.weights)
+    data, rows = backend.prepare(c.examples), len(c.examples)
+    machine, m, n = backend._machine, c.spec.m, c.spec.n
+    for out in (
+        np.zeros((rows, m), np.int32),
+        np.zeros((rows, 2 * m), np.int64)[:, ::2],
+        np.zeros((m, rows), np.int64).T if m > 1 else np.zeros((rows, m), np.float64),
+    ):
+        with pytest.raises(TypeError):
+            machine.votes(data, 1, out)
+    with pytest.raises(TypeError):
+        machine.clause_outputs(data, 1, np.zeros((rows, n), np.uint8))
+    with pytest.raises(TypeError):
+        machine.state(np.zeros(c.memory.shape, np.int16), c.weights.copy())
+
+
+def native_machine(grid, memory):
+    return _native.Machine(
+        n=1, m=1, grid=np.array(grid, np.uint32), T=1, q=0, depth=2, boost_true_positive=True,
+        e_scales_type2=False, max_literals=0, max_weight=1, sharing=True, learn_weights=True,
+        seed=0, memory=memory, weights=np.ones((1, 1), np.int32), isa="",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        (1, 1, MAX_FEATURES + 1, 1, 1, 1, 1),
+        (2**16, 2**16, 1, 1, 1, 1, 1),
+        (2**16, 2**15 + 1, 1, 1, 1, 2**15, 2**15),
+        (2**31, 2**31, 2**31, 1, 1, 1, 1),
+        (2**16, 2**16, 2**16, 2**16, 2**16, 1, 1),  # 2^48 features, 0 in 32 bits
+    ],
+)
+def test_native_refuses_examples_too_large_for_a_block(grid):
+    with pytest.raises(ValueError, match="too large"):
+        native_machine(grid, np.zeros((1, 2), np.int8))
+
+
+def test_limits_of_features():
+    with pytest.raises(ValueError, match="more features"):
+        _native.Examples.sparse(np.array([0, 0]), np.array([], np.int32), MAX_FEATURES + 1)
+    with pytest.raises(ValueError, match="more features"):
+        _native.Examples.sparse(np.array([0, 0]), np.array([], np.int32), 2**32 + 10)
+    with pytest.raises(ValueError, match="begin at 0"):
+        _native.Examples.sparse(np.array([], np.int64), np.array([], np.int32), 5)
+    machine = cotm.Machine(1, 1)
+    with pytest.raises(ValueError, match=f"at most {MAX_FEATURES}"):
+        machine.make_spec(PatchGrid.flat(MAX_FEATURES + 1), 1)
+
+
+def test_strides_beyond_the_image():
+    """One patch, whatever the stride; a block as large as the stride would not fit memory."""
+    assert image_grid((8, 6), (3, 3), (2**30,)) == PatchGrid(8, 6, 1, 3, 3, 8, 6)
+    assert image_grid((8,), (3,), (2**30,)) == PatchGrid(1, 8, 1, 1, 3, 1, 8)
+    assert image_grid((8, 6), (3, 3), (2, 1)) == PatchGrid(8, 6, 1, 3, 3, 2, 1)
+    rng = np.random.default_rng(0)
+    grids = [PatchGrid(8, 6, 2, 3, 4, *strides) for strides in ((2**30, 2**30), (8, 6))]
+    bits = rng.integers(0, 2, (12, 8, 6, 2), dtype=np.uint8)
+    for seed in range(20):
+        c = random_configuration(seed)
+        if c.spec.m < 100:
+            break
+    found = []
+    for kind, grid in itertools.product((ReferenceBackend, NativeBackend), grids):
+        spec = dataclasses.replace(c.spec, grid=grid)
+        memory = np.full((spec.n, grid.n_literals), -1, np.int8)
+        backend = kind(spec, memory, start_weights(spec))
+        d = dataclasses.replace(c, spec=spec, examples=Examples(bits, grid))
+        found.append(outcome(backend, d))
+    for other in found[1:]:
+        assert_equal(found[0], other, "strides")
 
 
 def test_native_refuses_sparse_rows_that_do_not_fit():
