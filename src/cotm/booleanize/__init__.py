@@ -1,7 +1,8 @@
 """Turning real data into bits, with a readable name for every bit."""
 
 from .columns import Booleanizer, Categories, Thermometer
-from .features import BitFeature
+from .described import bit_features_of, plain_array
+from .features import BitFeature, features_from_state, features_to_state
 from .images import AdaptiveGaussianThreshold, ImageThermometer
 from .state import booleanizer_from_state
 
@@ -12,5 +13,9 @@ __all__ = [
     "Categories",
     "ImageThermometer",
     "Thermometer",
+    "bit_features_of",
     "booleanizer_from_state",
+    "features_from_state",
+    "features_to_state",
+    "plain_array",
 ]

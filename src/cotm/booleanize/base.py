@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import warnings
 from typing import Any
 
@@ -12,10 +13,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .checks import VERSION, expect, expect_keys, expect_type
-from .codes import ColumnCode, pack_codes, require_numbers, unpack_codes
+from .codes import ColumnCode, pack_codes, unpack_codes
+from .described import Description, with_description
 from .features import BitFeature
 from .tables import Table, default_names, read_table
 from .thresholds import check_n_bits, compare_sparse
+
+# More texts than this in a column are rather names of rows, or prose.
+_MANY_TEXTS = 1000
 
 
 class TableBooleanizer(TransformerMixin, BaseEstimator):
@@ -54,7 +59,10 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
                 f"Found array with 0 {what}(s) (shape={table.shape}) "
                 "while a minimum of 1 is required."
             )
-        self._adopt(self._learn(table), table.names, sparse=table.matrix is not None)
+        codes = self._learn(table)
+        _warn_of_many_texts(table, codes)
+        _warn_of_rounded_integers(table, codes)
+        self._adopt(codes, table.names, sparse=table.matrix is not None)
         return self
 
     def _adopt(self, codes: list[ColumnCode], names: list[str] | None, *, sparse: bool) -> None:
@@ -67,6 +75,10 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        # Made here, for bits of this fitting, and not by transform, which changes nothing.
+        self._description = Description(
+            functools.partial(_describe_codes, codes, self._names(), sparse)
+        )
 
     def transform(self, X: Any) -> Any:
         """Turn columns into bits.
@@ -79,7 +91,8 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray or CSR matrix of uint8 of shape (n_samples, n_bits_out_)
-            CSR for sparse ``X``, dense otherwise.
+                CSR for sparse ``X``, dense otherwise.  It carries what `describe` says, for the
+            rules of a classifier that learns from it.
         """
         check_is_fitted(self)
         table = read_table(X)
@@ -90,22 +103,23 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
                     f"X is sparse, but {type(self).__name__} was fitted on dense data, whose "
                     "bits may be 1 for zeros. Pass X.toarray(), or fit on sparse data."
                 )
-            return self._encode_sparse(table.matrix)
+            return with_description(self._encode_sparse(table.matrix), self._description)
         columns = [
             dataclasses.replace(column, name=name)
             for column, name in zip(table.columns, self._names(), strict=True)
         ]
         if self.sparse_:
             dense = np.column_stack(
-                [require_numbers(column, "held only numbers in training") for column in columns]
+                [code.numbers(column) for code, column in zip(self.codes_, columns, strict=True)]
             )
-            return self._encode_sparse(scipy.sparse.csr_matrix(dense)).toarray()
+            bits = self._encode_sparse(scipy.sparse.csr_matrix(dense)).toarray()
+            return with_description(bits, self._description)
         bits = np.zeros((table.shape[0], self.n_bits_out_), dtype=np.uint8)
         end = 0
         for code, column in zip(self.codes_, columns, strict=True):
             begin, end = end, end + code.n_bits
             code.encode(column, bits[:, begin:end])
-        return bits
+        return with_description(bits, self._description)
 
     def _encode_sparse(self, matrix: Any) -> Any:
         indices, indptr, width = compare_sparse(
@@ -143,13 +157,6 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
             return [*self.feature_names_in_]
         return default_names(self.n_features_in_)
 
-    def _describe(self, names: list[str]) -> list[BitFeature]:
-        return [
-            feature
-            for code, name in zip(self.codes_, names, strict=True)
-            for feature in code.features(name, from_zero=self.sparse_)
-        ]
-
     def describe(self) -> list[BitFeature]:
         """What each output bit means, in order.
 
@@ -158,7 +165,7 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
         list of BitFeature
         """
         check_is_fitted(self)
-        return self._describe(self._names())
+        return list(self._description.features())
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Name of each output bit.
@@ -181,7 +188,8 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
             )
         if hasattr(self, "feature_names_in_") and names != self._names():
             raise ValueError("input_features is not equal to feature_names_in_")
-        return np.array([str(feature) for feature in self._describe(names)], dtype=object)
+        features = _describe_codes(self.codes_, names, self.sparse_)
+        return np.array([str(feature) for feature in features], dtype=object)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The fitted transformer as a JSON-serialisable dict and named numeric arrays.
@@ -200,24 +208,30 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
             "sparse": self.sparse_,
             "categories": [[*c.categories] for c in self.codes_ if c.kind == "category"],
         }
+        if not self.sparse_:  # sparse data are numbers
+            meta["types"] = [code.type for code in self.codes_]
         return meta, pack_codes(self.codes_)
 
     @classmethod
     def _from_state(cls, meta: dict[str, Any], arrays: dict[str, Any]) -> Any:
         """The transformer that ``to_state`` described; the input may be hostile."""
-        keys = ("class", "version", "params", "names", "sparse", "categories")
-        expect_keys(meta, keys, "meta")
+        keys = ("class", "version", "params", "names", "sparse", "categories", "types")
+        expect_keys({"types": None, **meta}, keys, "meta")
         expect_keys(meta["params"], cls().get_params(), "params")
         for name, value in meta["params"].items():
             expect_type(value, int, name)
         transformer = cls(**meta["params"])
         limit = check_n_bits(meta["params"].get("n_bits", 1))
         sparse = expect_type(meta["sparse"], bool, "sparse")
-        codes = unpack_codes(meta["categories"], arrays, limit)
+        types = meta.get("types")  # files of old do not say
+        codes = unpack_codes(meta["categories"], types, arrays, limit)
         # Sparse data are numbers.
         allowed = {"number", "bit"}.intersection(cls._kinds) if sparse else {*cls._kinds}
         odd = sorted({code.kind for code in codes} - allowed)
         expect(not odd, f"{cls.__name__} with sparse={sparse} has no columns of kind {odd}")
+        if sparse:
+            expect(types is None, "sparse data have no types")
+            codes = [dataclasses.replace(code, type=code.kind) for code in codes]
         names = meta["names"]
         if names is not None:
             expect_type(names, list, "names")
@@ -235,6 +249,45 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = "category" in self._kinds
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _describe_codes(codes: list[ColumnCode], names: list[str], sparse: bool) -> list[BitFeature]:
+    return [
+        feature
+        for index, (code, name) in enumerate(zip(codes, names, strict=True))
+        for feature in code.features(name, index, from_zero=sparse)
+    ]
+
+
+def _warn_of_many_texts(table: Table, codes: list[ColumnCode]) -> None:
+    counts = [
+        (column.name, sum(isinstance(value, str) for value in code.categories))
+        for column, code in zip(table.columns, codes, strict=False)
+    ]
+    many = [f"{name!r} ({count:,})" for name, count in counts if count > _MANY_TEXTS]
+    if many:
+        warnings.warn(
+            f"Text with more than {_MANY_TEXTS:,} different values becomes a bit for each: column "
+            f"{', '.join(many[:5])}{', ...' if len(many) > 5 else ''}. Drop what names rows, put "
+            "rare values together, or use a vectorizer such as CountVectorizer(binary=True) for "
+            "prose.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_of_rounded_integers(table: Table, codes: list[ColumnCode]) -> None:
+    for column, code in zip(table.columns, codes, strict=False):
+        rounded = column.rounded_integer() if code.type in ("number", "bit") else None
+        if rounded is not None:
+            warnings.warn(
+                f"Column {column.name!r} holds integers beyond 2**53 such as {rounded}, which are "
+                "rounded to float64, so that neighbours become equal. Subtract an offset first, "
+                "or, if they are names rather than quantities, drop the column or turn it into "
+                "text.",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 def names_message(names: list[str], fitted: list[str]) -> str:

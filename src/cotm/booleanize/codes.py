@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from .checks import expect, expect_array, expect_keys, expect_type, pack_groups, unpack_groups
 from .features import BitFeature, threshold_features, value_texts
-from .tables import Column, Plain
-from .thresholds import learn_sparse_thresholds, learn_thresholds
+from .tables import MEASURES, Column, Plain, Quantities, row_text
+from .thresholds import learn_sparse_thresholds, learn_thresholds, round_seconds
 
 # The order gives the numbers that stand for the kinds in files.
 KINDS = ("number", "bit", "category")
@@ -18,78 +19,162 @@ KINDS = ("number", "bit", "category")
 _NO_THRESHOLDS = np.empty(0)
 _BIT_THRESHOLDS = np.full(1, 0.5)
 
+# Microseconds are counted in 64 bits.
+_MOST_SECONDS = 2**63 / 1e6
+
+
+# type -> (what messages call it, how to get there)
+_WORDS = {
+    "number": ("only numbers", "to numbers, for example with pandas.to_numeric"),
+    "date": ("dates", "to dates, for example with pandas.to_datetime"),
+    "duration": ("durations", "to durations, for example with pandas.to_timedelta"),
+    "time": ("times of day", "to times of day (datetime.time)"),
+    "text": ("text", "to text, for example with astype(str)"),
+}
+
 
 @dataclass(frozen=True, eq=False)
 class ColumnCode:
     """The bits of one column.
 
-    A number sets ``x > t`` for each threshold t; a "bit" is a number that may only be 0 or 1,
-    with the threshold 0; a category sets its own bit.  ``missing`` adds a last bit.
+    A number sets ``x > t`` for each threshold t; a "bit" is a number that is mostly 0 or 1,
+    with the threshold 0.5; a category sets its own bit.  ``missing`` adds a last bit.
+
+    ``type`` says what training saw, where it saw anything: "number", "date", "duration" or
+    "time" (of day) for numbers, and otherwise the kind itself.
     """
 
     kind: str
     missing: bool
     thresholds: np.ndarray = field(default_factory=lambda: _NO_THRESHOLDS)
     categories: tuple[Plain, ...] = ()
+    type: str | None = None
 
     @property
     def n_bits(self) -> int:
         """Number of bits."""
         return len(self.thresholds) + len(self.categories) + self.missing
 
-    def features(self, name: str, *, from_zero: bool) -> list[BitFeature]:
+    def features(self, name: str, index: int, *, from_zero: bool) -> list[BitFeature]:
         """What each bit means; ``from_zero`` when zero sets none (sparse data)."""
         if self.kind == "bit":
-            features = [BitFeature(name, "bit")]
+            features = [BitFeature(name, "bit", index=index)]
         elif self.kind == "number":
-            features = threshold_features(name, self.thresholds, from_zero=from_zero)
+            features = threshold_features(
+                name, self.thresholds, from_zero=from_zero, measure=self.type, index=index
+            )
         else:
             texts = value_texts(self.categories)
             features = [
-                BitFeature(name, "=", value, text)
+                BitFeature(name, "=", value, text, index)
                 for value, text in zip(self.categories, texts, strict=True)
             ]
-        return features + [BitFeature(name, "missing")] * self.missing
+        return features + [BitFeature(name, "missing", index=index)] * self.missing
 
     def encode(self, column: Column, bits: np.ndarray) -> None:
         """Write a column's bits into zeroed ``bits`` of shape (rows, n_bits)."""
         if self.kind == "category":
-            number = {_key(value): index for index, value in enumerate(self.categories)}
-            cells = column.plain()
+            number = {self._key(value): index for index, value in enumerate(self.categories)}
+            cells = self._category_cells(column)
             if self.missing:
-                number[_key(None)] = len(self.categories)
-            index = np.array([number.get(_key(cell), -1) for cell in cells], dtype=np.intp)
+                number[self._key(None)] = len(self.categories)
+            index = np.array([number.get(self._key(cell), -1) for cell in cells], dtype=np.intp)
             rows = np.flatnonzero(index >= 0)
             bits[rows, index[rows]] = 1
             return
-        values = require_numbers(column, "held only numbers in training")
+        values = self.numbers(column)
         bits[:, : len(self.thresholds)] = values[:, None] > self.thresholds
         if self.missing:
             bits[:, -1] = np.isnan(values)
 
+    def numbers(self, column: Column) -> np.ndarray:
+        """The numbers of a column that must be of the type that training saw."""
+        expected = "number" if self.type in (None, "bit") else str(self.type)
+        held = f"held {_WORDS[expected][0]} in training"
+        measure, values = require_quantities(column, held, _WORDS[expected][1])
+        if self.type is not None and measure not in (None, expected):
+            raise ValueError(_drift_message(column.name, expected, str(measure)))
+        return values
 
-def require_numbers(column: Column, claim: str) -> np.ndarray:
+    def _category_cells(self, column: Column) -> list[Plain]:
+        """The cells of a column, some of which must be of a type that training saw."""
+        seconds = column.temporal()
+        if seconds is not None and not self.categories:
+            return [None if gone else 0 for gone in np.isnan(seconds.values)]  # 0 is unknown too
+        if self.type is None:
+            return column.plain()
+        known = {_category_type(value) for value in self.categories}
+        expected = min(known)  # "number" before "text": of mixed ones any will do
+        if seconds is not None and not np.isnan(seconds.values).all():
+            raise ValueError(_drift_message(column.name, expected, str(seconds.measure)))
+        cells = column.plain()
+        present = {_category_type(cell) for cell in cells if cell is not None}
+        if present and present.isdisjoint(known):
+            row, cell = next((n, cell) for n, cell in enumerate(cells) if cell is not None)
+            example = f", such as {cell!r:.200} in {row_text(row)}; no category would be known"
+            raise ValueError(_drift_message(column.name, expected, min(present), example))
+        return cells
+
+    def _key(self, value: Plain) -> tuple[bool, Plain]:
+        # A column of booleans may come back as 0 and 1, so they are told apart only where
+        # training saw both.
+        return isinstance(value, bool) and self._tells_booleans_apart, value
+
+    @functools.cached_property
+    def _tells_booleans_apart(self) -> bool:
+        kinds = {type(value) for value in self.categories}
+        return bool in kinds and not kinds.isdisjoint((int, float))
+
+
+def _category_type(value: Plain) -> str:
+    return "text" if isinstance(value, str) else "number"
+
+
+def _drift_message(name: str, before: str, now: str, example: str = "") -> str:
+    words, way = _WORDS[before]
+    return (
+        f"Column {name!r} held {words} in training, but holds "
+        f"{_WORDS[now][0].removeprefix('only ')} now{example}. Convert it {way}, or fit again on "
+        "data of the new type."
+    )
+
+
+def require_quantities(column: Column, claim: str, way: str = _WORDS["number"][1]) -> Quantities:
     """A column's numbers, or a ValueError that says what was claimed of the column."""
-    values = column.numbers()
-    if values is None:
+    found = column.quantities()
+    if found is not None:
+        return found
+    row, text, is_number = column.first_text()
+    if is_number:
         raise ValueError(
-            f"Column {column.name!r} {claim}, but holds the text {column.first_text()!r}. "
-            "Convert it to a number or mark it as missing (NaN); text needs Categories or "
-            "Booleanizer, fitted on it."
+            f"Column {column.name!r} {claim}, but holds numbers written as text, such as {text!r} "
+            f"in {row_text(row)}. Convert the column {way}."
         )
-    return values
+    raise ValueError(
+        f"Column {column.name!r} {claim}, but holds the text {text!r:.200} in {row_text(row)}. "
+        f"Convert it {way}, or mark it as missing (NaN); text needs Categories or Booleanizer, "
+        "fitted on it."
+    )
 
 
-def number_codes(columns: list[np.ndarray], n_bits: int) -> list[ColumnCode]:
+def number_codes(columns: list[Quantities], n_bits: int) -> list[ColumnCode]:
     """Codes for columns of finite numbers and NaN."""
-    absent = [np.isnan(values) for values in columns]
+    absent = [np.isnan(values) for _, values in columns]
     groups = [
         np.unique(values[~gone], return_counts=True)
-        for values, gone in zip(columns, absent, strict=True)
+        for (_, values), gone in zip(columns, absent, strict=True)
     ]
+    learned = learn_thresholds(groups, n_bits)
     return [
-        ColumnCode("number", bool(gone.any()), thresholds)
-        for gone, thresholds in zip(absent, learn_thresholds(groups, n_bits), strict=True)
+        ColumnCode(
+            "number",
+            bool(gone.any()),
+            thresholds if measure in (None, "number") else round_seconds(thresholds, values),
+            type=measure,
+        )
+        for (measure, _), (values, _), gone, thresholds in zip(
+            columns, groups, absent, learned, strict=True
+        )
     ]
 
 
@@ -99,13 +184,14 @@ def sparse_codes(matrix: Any, n_bits: int) -> list[ColumnCode]:
     missing[matrix.indices[np.isnan(matrix.data)]] = True
     thresholds = learn_sparse_thresholds(matrix, n_bits)
     return [
-        ColumnCode("number", *parts) for parts in zip(missing.tolist(), thresholds, strict=True)
+        ColumnCode("number", *parts, type="number")
+        for parts in zip(missing.tolist(), thresholds, strict=True)
     ]
 
 
 def bit_code(missing: bool) -> ColumnCode:
     """Code for a column of only 0 and 1."""
-    return ColumnCode("bit", missing, _BIT_THRESHOLDS)
+    return ColumnCode("bit", missing, _BIT_THRESHOLDS, type="bit")
 
 
 def category_code(column: Column) -> ColumnCode:
@@ -115,11 +201,12 @@ def category_code(column: Column) -> ColumnCode:
     for cell in distinct.values():
         if isinstance(cell, float) and np.isinf(cell):
             raise ValueError(
-                f"Column {column.name!r} holds {cell}, which is no category. "
-                "Replace it by a finite number or by NaN (missing)."
+                f"Column {column.name!r} holds {cell} in {row_text(cells.index(cell))}, which is "
+                "no category. Replace it by a finite number or by NaN (missing)."
             )
     categories = tuple(sorted(distinct.values(), key=_order))
-    return ColumnCode("category", None in cells, categories=categories)
+    known = "category" if categories else None
+    return ColumnCode("category", None in cells, categories=categories, type=known)
 
 
 def _key(value: Plain) -> tuple[bool, Plain]:
@@ -141,8 +228,11 @@ def pack_codes(codes: list[ColumnCode]) -> dict[str, np.ndarray]:
     }
 
 
-def unpack_codes(categories: Any, arrays: Any, n_bits: int) -> list[ColumnCode]:
-    """Codes from what ``pack_codes`` returned and the lists of categories, after checks."""
+def unpack_codes(categories: Any, types: Any, arrays: Any, n_bits: int) -> list[ColumnCode]:
+    """Codes from what ``pack_codes`` returned, the lists of categories and the types.
+
+    Everything is checked; ``types`` is None in files that do not have them.
+    """
     expect_keys(arrays, ("kinds", "missing", "thresholds", "offsets"), "arrays")
     kinds = expect_array(arrays, "kinds", np.uint8, None)
     missing = expect_array(arrays, "missing", np.uint8, len(kinds))
@@ -156,8 +246,12 @@ def unpack_codes(categories: Any, arrays: Any, n_bits: int) -> list[ColumnCode]:
         "there must be one list of categories for each column of categories",
     )
     lists = iter(categories)
+    types = [None] * len(kinds) if types is None else expect_type(types, list, "types")
+    expect(len(types) == len(kinds), f"types must be {len(kinds)}, got {len(types)}")
     codes = []
-    for kind, gone, thresholds in zip(kinds.tolist(), missing.tolist(), groups, strict=True):
+    for kind, gone, thresholds, type_ in zip(
+        kinds.tolist(), missing.tolist(), groups, types, strict=True
+    ):
         name = KINDS[kind]
         values = _check_categories(next(lists)) if name == "category" else ()
         fits = {
@@ -166,7 +260,17 @@ def unpack_codes(categories: Any, arrays: Any, n_bits: int) -> list[ColumnCode]:
             "category": not thresholds.size,
         }
         expect(fits[name], f"thresholds {thresholds.tolist()} do not fit a column of kind {name}")
-        codes.append(ColumnCode(name, bool(gone), thresholds, values))
+        expect(
+            type_ is None or type_ in (MEASURES if name == "number" else (name,)),
+            f"a column of kind {name} has the type {type_!r:.200}",
+        )
+        expect(type_ != "category" or bool(values), "a column of no categories has a type")
+        expect(
+            type_ in (None, "number", "bit", "category")
+            or bool((np.abs(thresholds) < _MOST_SECONDS).all()),
+            f"thresholds of a {type_} are out of range",
+        )
+        codes.append(ColumnCode(name, bool(gone), thresholds, values, type_))
     return codes
 
 

@@ -13,10 +13,10 @@ from .codes import (
     bit_code,
     category_code,
     number_codes,
-    require_numbers,
+    require_quantities,
     sparse_codes,
 )
-from .tables import Column, Table
+from .tables import Column, Quantities, Table
 from .thresholds import check_n_bits
 
 
@@ -28,6 +28,10 @@ class Thermometer(TableBooleanizer):
     where a value that fills more than its share of the rows counts as one share.  A constant
     column gets no bits.  A missing value (NaN) sets none of its column's bits, except one of its
     own when training saw a missing value in that column.
+
+    Dates, durations and times of day count as seconds, to the microsecond, and names write them
+    as such: ``when > 2021-03-05``.  Their thresholds are rounded down, to whole days where all
+    values are, else to microseconds.
 
     On sparse data, zeros set no bit: bits are ``x > t`` for t >= 0 and ``x <= t`` for t < 0.
 
@@ -75,14 +79,15 @@ class Thermometer(TableBooleanizer):
         if table.matrix is not None:
             return sparse_codes(table.matrix, n_bits)
         claim = "must hold only numbers for Thermometer"
-        return number_codes([require_numbers(column, claim) for column in table.columns], n_bits)
+        return number_codes([require_quantities(column, claim) for column in table.columns], n_bits)
 
 
 class Categories(TableBooleanizer):
     """Categories as one bit each.
 
     A missing value (None, NaN, pandas.NA) sets no category's bit, but one of its own when
-    training saw a missing value in that column.  A value unknown to training sets no bit.
+    training saw a missing value in that column.  A value unknown to training sets no bit.  1, 1.0
+    and True are one category, unless training saw numbers and booleans in the column.
 
     Attributes
     ----------
@@ -128,8 +133,12 @@ class Booleanizer(TableBooleanizer):
 
     A column of only 0, 1, False and True passes through under its own name (should it hold other
     numbers later, those above one half count as 1); other numbers get
-    the bits of `Thermometer` (dates and durations count as seconds); text and everything
-    declared categorical get those of `Categories`.  Sparse data stay sparse.
+    the bits of `Thermometer` (dates, durations and times of day count as seconds); text and
+    everything declared categorical get those of `Categories`.  Sparse data stay sparse.
+
+    A column must keep its type: numbers that come back as dates, or text as numbers, are refused
+    by `transform`.  Integers and floats, booleans and 0 and 1 are the same type, and a column
+    without any values is of every type.
 
     Parameters
     ----------
@@ -182,32 +191,32 @@ class Booleanizer(TableBooleanizer):
                 for code, is_bit in zip(codes, bit, strict=True)
             ]
         columns = [_quantities(column) for column in table.columns]
-        numeric = [values for values in columns if values is not None]
+        numeric = [found for found in columns if found is not None]
         learned = iter(number_codes(numeric, n_bits))
         codes = [
-            category_code(column) if values is None else _bit_or(next(learned), values)
-            for column, values in zip(table.columns, columns, strict=True)
+            category_code(column) if found is None else _bit_or(next(learned), found)
+            for column, found in zip(table.columns, columns, strict=True)
         ]
         if not any(code.n_bits for code in codes):
             # Only constant columns: a learner still needs a bit to look at.
-            codes[0] = dataclasses.replace(codes[0], thresholds=numeric[0][:1])
+            codes[0] = dataclasses.replace(codes[0], thresholds=numeric[0].values[:1])
         return codes
 
 
-def _quantities(column: Column) -> np.ndarray | None:
+def _quantities(column: Column) -> Quantities | None:
     """A column's numbers; None where it holds categories."""
     if column.categorical:
         return None
-    values = column.numbers()
-    if values is not None and column.data.dtype.kind == "O" and np.isnan(values).all():
+    found = column.quantities()
+    if found is not None and column.data.dtype.kind == "O" and found.measure is None:
         # Nothing is known of the column; categories take any later value.
         return None
-    return values
+    return found
 
 
-def _bit_or(code: ColumnCode, values: np.ndarray) -> ColumnCode:
+def _bit_or(code: ColumnCode, found: Quantities) -> ColumnCode:
     """The code of a bit where the values say so, else the code itself."""
-    known = values[~np.isnan(values)]
-    if len(known) and np.isin(known, (0, 1)).all():
+    known = found.values[~np.isnan(found.values)]
+    if found.measure == "number" and np.isin(known, (0, 1)).all():
         return bit_code(code.missing)
     return code

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+
+from .checks import expect, expect_type
 
 # op -> (text when the bit is 1, text when the bit is 0)
 _PHRASES = {
@@ -32,9 +37,15 @@ class BitFeature:
         What the column is compared with; None for ``"bit"`` and ``"missing"``.
     text : str, optional
         How names write ``value``; derived from ``value`` when empty.
+    index : int, optional
+        Number of the input column, which tells columns of one name apart.
 
     Notes
     -----
+    Dates, durations and times of day are compared as seconds: ``value`` is a float, and ``text``
+    says the same to the microsecond, as in ``2021-03-05 14:30``, ``2 days 03:00:00`` and
+    ``14:30:00``.  Dates are seconds since 1970, those with a time zone in UTC.
+
     A missing value sets none of its column's bits, so it also makes every negated text of its
     column come out true.
 
@@ -49,6 +60,7 @@ class BitFeature:
     op: str
     value: str | int | float | bool | None = None
     text: str = field(default="", compare=False, repr=False)
+    index: int | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.op not in _PHRASES:
@@ -68,13 +80,47 @@ class BitFeature:
 
 
 def threshold_features(
-    column: str, thresholds: np.ndarray, *, from_zero: bool = False
+    column: str,
+    thresholds: np.ndarray,
+    *,
+    from_zero: bool = False,
+    measure: str | None = None,
+    index: int | None = None,
 ) -> list[BitFeature]:
     """One feature per threshold; ``from_zero`` turns those below zero into ``<=``."""
+    write = _TEMPORAL_TEXTS.get(str(measure))
+    texts = number_texts(thresholds) if write is None else [*map(write, thresholds.tolist())]
     return [
-        BitFeature(column, "<=" if from_zero and value < 0 else ">", value, text)
-        for value, text in zip(thresholds.tolist(), number_texts(thresholds), strict=True)
+        BitFeature(column, "<=" if from_zero and value < 0 else ">", value, text, index)
+        for value, text in zip(thresholds.tolist(), texts, strict=True)
     ]
+
+
+def features_to_state(features: list[BitFeature]) -> list[list[Any]]:
+    """Features as lists that JSON can hold."""
+    return [[f.column, f.op, f.value, f.text, f.index] for f in features]
+
+
+def features_from_state(state: Any, count: int) -> list[BitFeature]:
+    """The ``count`` features that ``features_to_state`` wrote; the input may be hostile."""
+    expect_type(state, list, "bit_features")
+    expect(len(state) == count, f"bit_features must be {count}, got {len(state)}")
+    return [_feature_from_state(entry) for entry in state]
+
+
+def _feature_from_state(entry: Any) -> BitFeature:
+    expect_type(entry, list, "a bit's feature")
+    expect(len(entry) == 5, f"a bit's feature must have 5 parts, got {len(entry)}")
+    column, op, value, text, index = entry
+    expect_type(column, str, "a bit's column")
+    expect_type(text, str, "a bit's text")
+    expect(type(op) is str and op in _PHRASES, f"a bit's op is {op!r:.200}")
+    expect(index is None or (type(index) is int and index >= 0), f"a bit's index is {index!r:.200}")
+    is_number = type(value) is int or (type(value) is float and math.isfinite(value))
+    fits = {"bit": value is None, "missing": value is None}
+    fits["="] = is_number or type(value) in (str, bool)
+    expect(fits.get(op, is_number), f"a bit's value is {value!r:.200}")
+    return BitFeature(column, op, value, text, index)
 
 
 def value_texts(values: Sequence[object]) -> list[str]:
@@ -118,3 +164,50 @@ def _digits(value: float, count: int) -> str:
             value, precision=count, unique=False, fractional=False, trim="-"
         )
     return f"{value:.{count}g}"
+
+
+def _microseconds(seconds: float) -> int:
+    """Whole microseconds, rounded from the exact value of the float."""
+    return round(Fraction(seconds) * 1_000_000)
+
+
+def _clock_text(micro: int) -> str:
+    seconds, fraction = divmod(micro, 1_000_000)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    decimals = f".{fraction:06d}".rstrip("0") if fraction else ""
+    return f"{hour:02d}:{minute:02d}:{second:02d}{decimals}"
+
+
+def _date_text(seconds: float) -> str:
+    """``2021-03-05``, with hours and minutes, seconds and their parts only where needed."""
+    days, rest = divmod(_microseconds(seconds), _DAY)
+    date = str(np.datetime64(days, "D"))
+    if not rest:
+        return date
+    clock = _clock_text(rest)
+    return f"{date} {clock[:5] if clock.endswith(':00') else clock}"
+
+
+def _duration_text(seconds: float) -> str:
+    """``2 days``, ``2 days 03:00:00``, ``-51:00:00``, ``00:00:01.5``."""
+    micro = _microseconds(seconds)
+    days, rest = divmod(abs(micro), _DAY)
+    if micro < 0 and rest:
+        # A sign before days and a clock would leave open whether it holds for both.
+        return f"-{_clock_text(-micro)}"
+    parts = [f"{days if micro > 0 else -days} day{'s' if days > 1 else ''}"] * bool(days)
+    if rest or not days:
+        parts.append(_clock_text(rest))
+    return " ".join(parts)
+
+
+def _time_text(seconds: float) -> str:
+    """``14:30:00``."""
+    return _duration_text(seconds) if seconds < 0 else _clock_text(_microseconds(seconds))
+
+
+# In microseconds.
+_DAY = 86_400_000_000
+
+_TEMPORAL_TEXTS = {"date": _date_text, "duration": _duration_text, "time": _time_text}

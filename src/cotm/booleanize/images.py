@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .blur import blur, gaussian_kernel
 from .checks import VERSION, expect, expect_keys, expect_type, pack_groups, unpack_groups
+from .described import Description, with_description
 from .features import BitFeature, threshold_features
+from .tables import unmask
 from .thresholds import check_n_bits, learn_thresholds
 
 # Pixels per block of work: large enough for NumPy, small enough for the processor's cache.
@@ -30,7 +33,7 @@ class _ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     def _channels(self, X: Any, *, fitting: bool = False) -> np.ndarray:
         """Images as (N, H, W, C), checked."""
-        images = np.asarray(X)
+        images = np.asarray(unmask(X))
         if images.ndim == 3:
             images = images[..., None]
         if images.ndim != 4 or 0 in images.shape[1:] or (fitting and len(images) == 0):
@@ -84,6 +87,10 @@ class _ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             for channel, name in enumerate(names)
             for feature in self._channel_features(name, channel)
         ]
+
+    def _described(self, bits: np.ndarray) -> np.ndarray:
+        described: np.ndarray = with_description(bits, Description(partial(list, self.describe())))
+        return described
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Name of each output channel.
@@ -227,7 +234,7 @@ class AdaptiveGaussianThreshold(_ImageBooleanizer):
         # Back to the shape of X.
         ordered = bits.reshape(height, width, n_images, channels).transpose(2, 0, 1, 3)
         result = np.ascontiguousarray(ordered)
-        return result if np.ndim(X) == 4 else result[..., 0]
+        return self._described(result if np.ndim(X) == 4 else result[..., 0])
 
     def _channel_features(self, name: str, channel: int) -> list[BitFeature]:
         return [BitFeature(name, "pixel", self._parameters()[1])]
@@ -345,7 +352,7 @@ class ImageThermometer(_ImageBooleanizer):
             for channel, thresholds in enumerate(self.thresholds_):
                 start, end = end, end + len(thresholds)
                 bits[block, ..., start:end] = images[block, ..., channel, None] > thresholds
-        return bits
+        return self._described(bits)
 
     def _channel_features(self, name: str, channel: int) -> list[BitFeature]:
         return threshold_features(name, self.thresholds_[channel])

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import datetime
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import scipy.sparse
 
 Plain = str | int | float | bool | None
 
-# Missing markers of pandas, by name because pandas need not be installed.
-_MISSING_TYPES = ("NAType", "NaTType")
+#: What a column of quantities may measure; model files use these words.
+MEASURES = ("number", "date", "duration", "time")
+
+# Missing markers of pandas and of masked arrays, by name because pandas need not be installed.
+_MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")
+
+_TEMPORAL = {
+    "date": (datetime.date, np.datetime64),
+    "duration": (datetime.timedelta, np.timedelta64),
+    "time": (datetime.time,),
+}
+
+# From here on float64 leaves out integers.
+_FIRST_GAP = 2**53
+
+
+class Quantities(NamedTuple):
+    """A column as float64 with NaN where missing, and what it measures; None if all are."""
+
+    measure: str | None
+    values: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -28,13 +48,15 @@ class Column:
     def plain(self) -> list[Plain]:
         """The cells as str, int, float or bool; None where missing."""
         if self.data.dtype.kind in "mM":
+            if np.isnat(self.data).all():
+                return [None] * len(self.data)
             raise ValueError(
                 f"Column {self.name!r} holds {self.data.dtype}; dates and durations are no "
                 "categories. Convert the column to text or to numbers first."
             )
-        return [self._plain_cell(cell) for cell in self.data.tolist()]
+        return [self._plain_cell(row, cell) for row, cell in enumerate(self.data.tolist())]
 
-    def _plain_cell(self, cell: Any) -> Plain:
+    def _plain_cell(self, row: int, cell: Any) -> Plain:
         kind = type(cell)
         if kind is str or kind is int or kind is bool or cell is None:
             return cell  # type: ignore[no-any-return]
@@ -44,42 +66,87 @@ class Column:
             return None
         # Not dates: the item of one in nanoseconds is a bare integer.
         if isinstance(cell, np.bool_ | np.number) and not isinstance(cell, np.timedelta64):
-            return self._plain_cell(cell.item())
+            return self._plain_cell(row, cell.item())
         if isinstance(cell, str):
             return str(cell)
         if isinstance(cell, bytes):
             return cell.decode("utf-8", "backslashreplace")
         if isinstance(cell, numbers.Real | Decimal):
-            return self._plain_cell(as_float(cell))
+            return self._plain_cell(row, as_float(cell))
         raise ValueError(
-            f"Column {self.name!r} holds {cell!r} of type {kind.__name__}; cells must be "
-            "numbers, booleans, text or missing. Convert the column to one of these first."
+            f"Column {self.name!r} holds {cell!r:.200} of type {kind.__name__} in {row_text(row)}; "
+            "cells must be numbers, booleans, text or missing. Convert the column to one of "
+            "these first."
         )
 
-    def numbers(self) -> np.ndarray | None:
-        """The cells as finite float64 with NaN where missing; None when some are no numbers.
+    def quantities(self) -> Quantities | None:
+        """The cells as finite numbers, NaN where missing; None when some are no numbers.
 
-        Dates and durations count as seconds.
+        Dates, durations and times of day count as seconds.
         """
-        kind = self.data.dtype.kind
-        if kind in "biuf":
-            values = self.data.astype(np.float64)
-        elif kind in "mM":
-            micro = self.data.astype(f"{kind}8[us]")
-            values = np.where(np.isnat(micro), np.nan, micro.astype(np.int64) / 1e6)
-        else:
-            cells = self.plain()
-            if any(isinstance(cell, str) for cell in cells):
-                return None
-            values = np.array([np.nan if cell is None else as_float(cell) for cell in cells])
-        infinite = np.flatnonzero(np.isinf(values))
+        found = self.temporal()
+        if found is None:
+            if self.data.dtype.kind in "biuf":
+                values = self.data.astype(np.float64)
+            else:
+                cells = self.plain()
+                if any(isinstance(cell, str) for cell in cells):
+                    return None
+                values = np.array([np.nan if cell is None else as_float(cell) for cell in cells])
+            found = Quantities("number", values)
+        infinite = np.flatnonzero(np.isinf(found.values))
         if len(infinite):
-            reject_infinity(self.name, infinite[0], values[infinite[0]])
-        return values
+            reject_infinity(self.name, infinite[0], found.values[infinite[0]])
+        return Quantities(None, found.values) if np.isnan(found.values).all() else found
 
-    def first_text(self) -> str:
-        """The first cell that is text, for messages."""
-        return next(cell for cell in self.plain() if isinstance(cell, str))
+    def temporal(self) -> Quantities | None:
+        """The seconds of a column of dates, durations or times; None for any other column."""
+        kind = self.data.dtype.kind
+        if kind in "mM":
+            return Quantities("date" if kind == "M" else "duration", _seconds(self.data))
+        if kind != "O":
+            return None
+        cells = self.data.tolist()
+        # Few types, however many cells.  NaT calls itself a date.
+        kinds = [kind for kind in {*map(type, cells)} if kind.__name__ not in _MISSING_TYPES]
+        measures = {
+            measure
+            for measure, types in _TEMPORAL.items()
+            if any(issubclass(kind, types) for kind in kinds)
+        }
+        present = [not _is_missing(cell) for cell in cells] if len(measures) == 1 else []
+        known = [cell for cell, there in zip(cells, present, strict=False) if there]
+        measure = next(iter(measures), "")
+        if not known or not all(isinstance(cell, _TEMPORAL[measure]) for cell in known):
+            return None
+        values = np.full(len(cells), np.nan)
+        if measure == "time":
+            values[present] = [_time_seconds(cell) for cell in known]
+        else:
+            dtype = "M8[us]" if measure == "date" else "m8[us]"
+            values[present] = _seconds(np.array([*map(_without_zone, known)], dtype=dtype))
+        return Quantities(measure, values)
+
+    def rounded_integer(self) -> int | None:
+        """The first integer that float64 has no room for, if there is one."""
+        kind, data = self.data.dtype.kind, self.data
+        if kind == "O":
+            whole = (cell for cell in data.tolist() if isinstance(cell, int | np.integer))
+            return next((int(n) for n in whole if as_float(n) != int(n)), None)
+        if kind not in "iu" or data.size == 0:
+            return None
+        if data.max() <= _FIRST_GAP and data.min() >= -_FIRST_GAP:
+            return None
+        size = np.where(data < 0, -data, data).astype(np.uint64)
+        lowest = size & (~size + np.uint64(1))  # the lowest bit that is set
+        lost = size // np.maximum(lowest, np.uint64(1)) >= _FIRST_GAP
+        return int(data[lost][0]) if lost.any() else None
+
+    def first_text(self) -> tuple[int, str, bool]:
+        """Row and text of the first cell that is no number; True where all texts are numbers."""
+        texts = [(row, cell) for row, cell in enumerate(self.plain()) if isinstance(cell, str)]
+        odd = next(((row, text) for row, text in texts if not _is_number(text)), None)
+        return (*texts[0], True) if odd is None else (*odd, False)
 
 
 @dataclass(frozen=True)
@@ -103,9 +170,46 @@ def as_float(number: Any) -> float:
 def reject_infinity(name: str, row: int, value: float) -> NoReturn:
     """Raise the ValueError for an infinite number."""
     raise ValueError(
-        f"Column {name!r} holds {value} in row {row}; infinity has no place among thresholds. "
-        "Replace it by a finite number or by NaN (missing)."
+        f"Column {name!r} holds {value} in {row_text(row)}; infinity has no place among "
+        "thresholds. Replace it by a finite number or by NaN (missing)."
     )
+
+
+def row_text(row: int) -> str:
+    """How messages name a row."""
+    return f"row {row}, counted from 0"
+
+
+def _is_missing(cell: Any) -> bool:
+    if cell is None or type(cell).__name__ in _MISSING_TYPES:
+        return True
+    if isinstance(cell, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(cell))
+    return isinstance(cell, float | np.floating) and bool(cell != cell)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text  # Python reads 1_000, data frames do not
+
+
+def _seconds(times: np.ndarray) -> np.ndarray:
+    micro = times.astype(f"{times.dtype.kind}8[us]")
+    return np.where(np.isnat(micro), np.nan, micro.astype(np.int64) / 1e6)
+
+
+def _time_seconds(time: datetime.time) -> float:
+    return time.hour * 3600 + time.minute * 60 + time.second + time.microsecond / 1e6
+
+
+def _without_zone(cell: Any) -> Any:
+    """A date with a time zone as one in UTC; NumPy has no zones."""
+    if isinstance(cell, datetime.datetime) and cell.tzinfo is not None:
+        return cell.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    return cell
 
 
 def default_names(count: int) -> list[str]:
@@ -160,7 +264,10 @@ def _objects(cells: Sequence[Any]) -> np.ndarray:
 
 def _from_polars(series: Any) -> np.ndarray:
     dtype = series.dtype
-    if dtype.is_temporal() or (dtype.is_numeric() and not series.null_count()):
+    if dtype.is_temporal() and str(dtype) != "Time":
+        return np.asarray(series.to_numpy())
+    # NumPy has no integers of 128 bits.
+    if dtype.is_numeric() and not series.null_count() and not str(dtype).endswith("128"):
         return np.asarray(series.to_numpy())
     return _objects(series.to_list())
 
@@ -168,14 +275,37 @@ def _from_polars(series: Any) -> np.ndarray:
 def _from_pandas(series: Any) -> np.ndarray:
     if isinstance(series.dtype, np.dtype):
         return np.asarray(series.to_numpy())
-    if getattr(series.dtype, "kind", "O") == "M":  # with a time zone
-        return np.asarray(series.to_numpy(dtype="datetime64[us]"))
+    kind = getattr(series.dtype, "kind", "O")
+    if kind in "mM":  # with a time zone, or of pyarrow
+        return np.asarray(series.to_numpy(dtype=f"{kind}8[us]"))
     return np.asarray(series.to_numpy(dtype=object))
+
+
+def unmask(array: Any) -> Any:
+    """A masked array with missing values in place of its mask; anything else as it is."""
+    if not isinstance(array, np.ma.MaskedArray) or array.dtype.names is not None:
+        return array
+    data, mask = np.asarray(array.data), np.ma.getmaskarray(array)
+    if not mask.any():
+        return data
+    kind = data.dtype.kind
+    if kind in "biu":
+        data = data.astype(np.float64)
+    elif kind in "fcmM":
+        data = data.copy()
+    else:
+        data = data.astype(object)
+    data[mask] = None if data.dtype == object else "NaT" if kind in "mM" else np.nan
+    return data
 
 
 def _from_array(X: Any) -> tuple[np.ndarray, list[str] | None, list[np.ndarray]]:
     # A list of rows may mix numbers and text, which an array without dtype=object would
     # turn into text.
+    X = unmask(X)
+    if isinstance(X, np.ma.MaskedArray) and X.ndim == 1:  # of records, which unmask leaves alone
+        names = list(X.dtype.names)
+        return X, names, [np.asarray(unmask(X[name])) for name in names]
     array = np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
     if array.dtype.names is not None and array.ndim == 1:
         return array, list(array.dtype.names), [array[name] for name in array.dtype.names]

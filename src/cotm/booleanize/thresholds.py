@@ -9,6 +9,9 @@ import numpy as np
 # Rounding of running sums must not move a value across a quantile.
 _SLACK = 1e-6
 
+# In seconds.
+_DAY = 86400
+
 
 def check_n_bits(n_bits: object) -> int:
     """``n_bits`` as an int, or a ValueError."""
@@ -25,6 +28,24 @@ def learn_thresholds(groups: list[tuple[np.ndarray, np.ndarray]], n_bits: int) -
     weights = np.concatenate([weights for _, weights in groups])
     sizes = np.array([len(values) for values, _ in groups])
     return _cut(values, weights, sizes, n_bits, cut_at_zero=False)
+
+
+def round_seconds(thresholds: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Thresholds of dates, durations or times rounded down, so that short texts are exact.
+
+    To whole days where all ``values`` are, else to microseconds, which is what values have.  A
+    threshold stays between the same two values: the lower of them is no less round.
+    """
+    if bool((values % _DAY == 0).all()):
+        return np.floor(thresholds / _DAY) * _DAY
+    # The last count of microseconds whose quotient is not above the threshold: the product
+    # with a million may have been rounded up or down.
+    count = np.floor(thresholds * 1e6) + 1
+    for _ in range(3):
+        count -= count / 1e6 > thresholds
+    rounded = count / 1e6
+    # Centuries from 1970, a float64 has no room for microseconds.
+    return np.where((rounded <= thresholds) & (np.abs(thresholds) < 2**33), rounded, thresholds)
 
 
 def learn_sparse_thresholds(matrix: Any, n_bits: int) -> list[np.ndarray]:
