@@ -21,7 +21,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from .backends import resolve_backend
-from .booleanize import booleanizer_from_state
+from .booleanize import booleanizer_from_state, features_from_state, features_to_state
 from .fitted import Course, Fitted
 from .inputs import InputReader
 from .literals import MAX_FEATURES, PatchGrid
@@ -111,6 +111,8 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "data": course.data,
         "sharpness": estimator._now().sharpness.value(),
     }
+    if reader.bit_features is not None:
+        header["bit_features"] = features_to_state(reader.bit_features)
     return header, {name: np.ascontiguousarray(array) for name, array in tensors.items()}
 
 
@@ -413,6 +415,9 @@ def _decode_reader(
         f"grid is {numbers}",
     )
     reader.grid = grid
+    if "bit_features" in header:
+        _expect(booleanizer is None, "bits of a booleanizer are described twice")
+        reader.bit_features = features_from_state(header["bit_features"], grid.channels)
     return reader
 
 

@@ -10,7 +10,14 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from .booleanize import AdaptiveGaussianThreshold, Booleanizer, ImageThermometer
+from .booleanize import (
+    AdaptiveGaussianThreshold,
+    BitFeature,
+    Booleanizer,
+    ImageThermometer,
+    bit_features_of,
+    plain_array,
+)
 from .booleanize.base import names_message
 from .booleanize.tables import string_names
 from .gpu_arrays import as_gpu_array, beside, on_gpu, to_host
@@ -21,10 +28,13 @@ from .parameters import check_pair
 class InputReader:
     """Reads X for one estimator: its parameters say what X is, fitting learns the bits.
 
-    ``booleanizer`` is None where X already holds bits; ``grid`` says where patches lie. Names
-    and number of columns are kept here, because what scikit-learn knows of a frame depends on
-    its version and the frame's.
+    ``booleanizer`` is None where X already holds bits; ``bit_features`` then says what they
+    mean, one for each channel, if X came with it. ``grid`` says where patches lie. Names and
+    number of columns are kept here, because what scikit-learn knows of a frame depends on its
+    version and the frame's.
     """
+
+    bit_features: list[BitFeature] | None = None
 
     def __init__(
         self,
@@ -85,6 +95,7 @@ class InputReader:
 
     def fit(self, X: Any) -> Examples:
         """Check X, learn how it becomes bits, and return them."""
+        features = bit_features_of(X)  # the checks make a plain array of X
         self.names = column_names(X)
         X = self._check(X, fitted=False)
         self.n_features = int(np.prod(X.shape[1:]))
@@ -104,6 +115,8 @@ class InputReader:
             self.grid = image_grid(tuple(bits.shape[1:]), self.patch_shape, self.stride)
         else:
             self.grid = PatchGrid.flat(bits.shape[1])
+        known = self.booleanizer is None and features and len(features) == self.grid.channels
+        self.bit_features = features if known else None
         return as_examples(bits, self.grid)
 
     def read(self, X: Any) -> Examples:
@@ -138,6 +151,7 @@ class InputReader:
         warnings.warn(complaint.format(self.title), UserWarning, stacklevel=5)
 
     def _check(self, X: Any, *, fitted: bool) -> Any:
+        X = plain_array(X)
         if on_gpu(X):
             X = as_gpu_array(X)
             if not self._is_plain(X):
