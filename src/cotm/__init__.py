@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     )
     from .checkpoint import Checkpoint
     from .classifier import CoTMClassifier, TMClassifier
+    from .conditions import Condition
     from .files import ModelFileError, load
     from .machine import Machine
-    from .rules import Condition, Rule
+    from .rules import Rule
 
 __version__ = "0.1.0"
 
@@ -50,7 +51,7 @@ _HOMES = {
     "Categories": "booleanize",
     "Checkpoint": "checkpoint",
     "CoTMClassifier": "classifier",
-    "Condition": "rules",
+    "Condition": "conditions",
     "ImageThermometer": "booleanize",
     "Machine": "machine",
     "ModelFileError": "files",

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .booleanize import BitFeature
+from .conditions import Condition, is_possible, simplify
 
-
-@dataclass(frozen=True)
-class Condition:
-    """One literal of a rule: a bit of the input, or its negation."""
-
-    feature: BitFeature
-    negated: bool
-
-    def __str__(self) -> str:
-        return self.feature.negated() if self.negated else str(self.feature)
-
-    def _bound(self) -> tuple[str, float] | None:
-        """("above" or "at most", threshold) of a condition on a number, else None."""
-        value = self.feature.value
-        if self.feature.op not in (">", "<=") or not isinstance(value, int | float):
-            return None
-        above = (self.feature.op == ">") != self.negated
-        return ("above" if above else "at most", float(value))
+__all__ = ["Condition", "Rule", "feature_descriptions", "rules", "simplify"]
 
 
 @dataclass(frozen=True)
@@ -49,29 +34,21 @@ class Rule:
         return f"if {' and '.join(map(str, simplify(self.conditions)))}: {votes}"
 
 
-def simplify(conditions: tuple[Condition, ...]) -> list[Condition]:
-    """Leave out what other conditions imply: ``x > 3`` beside ``x > 5``."""
-    tightest: dict[tuple[str, str], Condition] = {}
-    for condition in conditions:
-        bound = condition._bound()
-        if bound is None:
-            continue
-        key = (condition.feature.column, bound[0])
-        held = tightest.get(key)
-        held_bound = held._bound() if held else None
-        if held_bound is None or (bound[1] > held_bound[1]) == (bound[0] == "above"):
-            tightest[key] = condition
-    kept = set(map(id, tightest.values()))
-    return [c for c in conditions if c._bound() is None or id(c) in kept]
-
-
 def rules(
     model: Any,
     label: Any = None,
     top: int | None = None,
     feature_names: Sequence[str] | None = None,
+    *,
+    included: NDArray[np.bool_] | None = None,
+    weights: NDArray[Any] | None = None,
+    merge: bool = False,
 ) -> list[Rule]:
     """What ``model.rules`` gives, which see.
+
+    ``included`` (clauses, literals) and ``weights`` (clauses, outputs) take the place of the
+    model's own. With ``merge``, clauses of the same literals become one rule with the sum of
+    their weights and the number of the first.
 
     Examples
     --------
@@ -82,25 +59,45 @@ def rules(
     >>> print(model.rules(label="yes", top=1)[0])  # doctest: +ELLIPSIS
     if x0 and x1: no -..., yes +...
     """
-    memory, weights = model.memory_, model.weights_
-    features = feature_descriptions(model, feature_names)
+    included = model.memory_ >= 0 if included is None else included
+    weights = model.weights_ if weights is None else weights
+    features = feature_descriptions(model)
+    names = features if feature_names is None else feature_descriptions(model, feature_names)
     labels = [_plain(value) for value in model.classes_]
     if label is not None and label not in labels:
         raise ValueError(f"label={label!r} is not a class of this model; it has {labels}")
     found = []
-    for clause in np.flatnonzero((memory >= 0).any(axis=1) & (weights != 0).any(axis=1)):
-        literals = np.flatnonzero(memory[clause] >= 0)
-        conditions = tuple(
-            Condition(features[k % len(features)], bool(k >= len(features))) for k in literals
-        )
-        votes = dict(zip(labels, weights[clause].tolist(), strict=True))
-        found.append(Rule(int(clause), conditions, votes))
+    for clause, literals, votes in _voting_clauses(included, weights, merge=merge):
+        signs = [(k % len(features), bool(k >= len(features))) for k in literals]
+        # What is possible depends on what the bits are, not on what they are called.
+        if is_possible([Condition(features[k], negated) for k, negated in signs]):
+            conditions = tuple(Condition(names[k], negated) for k, negated in signs)
+            found.append(Rule(clause, conditions, dict(zip(labels, votes, strict=True))))
     if label is not None:
         found = [rule for rule in found if rule.weights[label] > 0]
         found.sort(key=lambda rule: (-rule.weights[label], rule.clause))
     else:
         found.sort(key=lambda rule: (-rule.strength, rule.clause))
     return found[:top]
+
+
+def _voting_clauses(
+    included: NDArray[np.bool_], weights: NDArray[Any], *, merge: bool
+) -> Iterator[tuple[int, list[int], list[int]]]:
+    """Number, literals and votes of each clause that can vote."""
+    votes = weights.astype(np.int64)  # sums of 32-bit weights need room
+    numbers = np.flatnonzero(included.any(axis=1) & (votes != 0).any(axis=1))
+    if merge:
+        first: dict[bytes, int] = {}
+        for number, key in zip(
+            numbers.tolist(), np.packbits(included[numbers], axis=1), strict=True
+        ):
+            kept = first.setdefault(key.tobytes(), number)
+            if kept != number:
+                votes[kept] += votes[number]
+        numbers = np.array([n for n in first.values() if votes[n].any()], dtype=np.intp)
+    for number in numbers.tolist():
+        yield number, np.flatnonzero(included[number]).tolist(), votes[number].tolist()
 
 
 def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list[BitFeature]:
@@ -111,8 +108,11 @@ def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list
             raise ValueError(
                 f"feature_names has {len(names)} names, but the model has {grid.n_features} bits"
             )
-        return [BitFeature(str(name), "bit") for name in names]
-    described = booleanizer.describe() if hasattr(booleanizer, "describe") else None
+        return _bits(names)
+    # Bits that came from a transformer before the model may have brought what they mean.
+    described = getattr(model._reader, "bit_features", None)
+    if hasattr(booleanizer, "describe"):
+        described = booleanizer.describe()
     if model.patch_shape is None:
         if described is not None:
             return list(described)
@@ -120,19 +120,27 @@ def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list
             names = booleanizer.get_feature_names_out()
         else:
             names = getattr(model, "feature_names_in_", [f"x{k}" for k in range(grid.n_features)])
-        return [BitFeature(str(name), "bit") for name in names]
+        return _bits(names)
     rows = [BitFeature("row", ">", t) for t in range(grid.rows - 1)]
     columns = [BitFeature("column", ">", t) for t in range(grid.columns - 1)]
-    channels = [""] if grid.channels == 1 else [f" channel {c}" for c in range(grid.channels)]
-    if described is not None and len(described) == grid.channels and grid.channels > 1:
-        channels = [f" {feature}" for feature in described]
+    channels = [BitFeature("", "bit")]
+    if grid.channels > 1:
+        channels = [BitFeature(f"channel {c}", "bit") for c in range(grid.channels)]
+        if described is not None and len(described) == grid.channels:
+            channels = [replace(f, column=f.column.removeprefix("pixel")) for f in described]
     pixels = [
-        BitFeature(f"pixel({y},{x}){channel}" if grid.height > 1 else f"at({x}){channel}", "bit")
+        replace(feature, column=f"{place} {feature.column}".rstrip(), index=None)
         for y in range(grid.patch_height)
         for x in range(grid.patch_width)
-        for channel in channels
+        for place in [f"pixel({y},{x})" if grid.height > 1 else f"at({x})"]
+        for feature in channels
     ]
     return rows + columns + pixels
+
+
+def _bits(names: Iterable[Any]) -> list[BitFeature]:
+    """Bits that are called something, each a column of its own."""
+    return [BitFeature(str(name), "bit", index=index) for index, name in enumerate(names)]
 
 
 def _plain(value: Any) -> Any:
