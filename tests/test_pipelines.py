@@ -1,12 +1,14 @@
 """What bits mean goes from a transformer to the classifier behind it, or is lost, never wrong."""
 
 import copy
+import json
 import pickle
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import safetensors.numpy
 import scipy.sparse as sp
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectKBest
@@ -25,6 +27,7 @@ from cotm import (
 )
 from cotm.booleanize import bit_features_of, features_from_state, features_to_state, plain_array
 from cotm.booleanize.described import DescribedBits
+from cotm.files import _checksum
 from cotm.rules import feature_descriptions
 
 RNG = np.random.default_rng(0)
@@ -132,7 +135,6 @@ ROWS = {
     "rows and all": lambda b: b[np.arange(5), :],
     "rows and dots": lambda b: b[np.arange(5), ...],
     "split": lambda b: train_test_split(b)[0],
-    "copy": lambda b: b.copy(),
     "pickle": lambda b: pickle.loads(pickle.dumps(b)),
     "old pickle": lambda b: pickle.loads(pickle.dumps(b, protocol=2)),
 }
@@ -167,6 +169,10 @@ OTHERS = {
     "wider": lambda b: b.astype(np.int64),
     "view": lambda b: b.view(DescribedBits),
     "multiplied": lambda b: b @ np.eye(b.shape[1], dtype=np.uint8)[::-1],
+    "copy": lambda b: b.copy(),
+    "sorted": lambda b: np.sort(b),
+    "partitioned": lambda b: np.partition(b, 2, axis=1),
+    "shuffled": lambda b: RNG.permuted(b, axis=1),
     "deep copy": lambda b: copy.deepcopy(b)[:, ::-1],
 }
 
@@ -193,7 +199,15 @@ def write_at(b):
     np.add.at(b, 0, 0)
 
 
-@pytest.mark.parametrize("write", [flip, assign, write_out, write_at])
+def sort(b):
+    b.sort(axis=1)
+
+
+def partition(b):
+    b.partition(2, axis=1)
+
+
+@pytest.mark.parametrize("write", [flip, assign, write_out, write_at, sort, partition])
 def test_writing_loses_them(bits, write):
     twin = np.array(bits)
     write(bits), write(twin)
@@ -209,7 +223,8 @@ def test_bits_are_an_array_like_any_other(bits):
         assert type(array) is np.ndarray
     assert type(plain_array(bits)) is np.ndarray and plain_array(bits).base is not None
     assert repr(bits) == repr(np.asarray(bits)) and str(bits) == str(np.asarray(bits))
-    assert joblib.hash(bits) == joblib.hash(bits.copy())
+    before = joblib.hash(bits)
+    assert bit_features_of(bits) and joblib.hash(bits) == before
 
 
 def test_joblib(bits, tmp_path):
@@ -296,3 +311,25 @@ def test_damaged_descriptions_are_refused(damage):
     for odd in (None, {}, "", 3):
         with pytest.raises(ValueError, match="Damaged booleanizer state"):
             features_from_state(odd, len(features))
+
+
+def test_hostile_files(bits, tmp_path):
+    path = tmp_path / "m.cotm"
+    small().fit(bits, Y).save(path)
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["cotm"])
+    tensors = safetensors.numpy.load(data)
+    good = header["bit_features"]
+    for bad in (None, [], good[:-1], [good], {"0": good[0]}, [["a", ">", {}, "", 0]] * len(good)):
+        text = json.dumps({**header, "bit_features": bad})
+        meta = {"cotm": text, "sha256": _checksum(text, tensors)}
+        path.write_bytes(safetensors.numpy.save(tensors, meta))
+        with pytest.raises(cotm.ModelFileError, match="damaged"):
+            cotm.load(path)
+    # Values that no booleanizer writes make odd rules, no crash.
+    odd = [["a", ">", 10**400, "", 0], ["a", "<=", -(10**400), "", 0]] * len(good)
+    text = json.dumps({**header, "bit_features": odd[: len(good)]})
+    meta = {"cotm": text, "sha256": _checksum(text, tensors)}
+    path.write_bytes(safetensors.numpy.save(tensors, meta))
+    assert all(str(rule).startswith("if a ") for rule in cotm.load(path).rules())

@@ -185,7 +185,13 @@ CELLS = {
     "mixed": [True, 1, "1", 2.5, None],
     "date": [*pd.to_datetime(["2020-01-01", "2020-01-02", "2021-06-01"]), None],
 }
-LATER = {"number": [-99.0, 99.0], "bit": [], "text": ["?"], "mixed": ["?"], "date": []}
+LATER = {
+    "number": [-99.0, 99.0],
+    "bit": [],
+    "text": ["?"],
+    "mixed": ["?"],
+    "date": [*pd.to_datetime(["1999-01-01", "2099-01-01"])],
+}
 
 
 def literals(count):

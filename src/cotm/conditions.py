@@ -79,7 +79,7 @@ def _family(feature: BitFeature) -> Hashable:
         return "threshold"
     if feature.op in ("=", "missing"):
         return feature.op
-    return feature
+    return feature.op, feature.value
 
 
 def _cases(conditions: Sequence[Condition]) -> tuple[range, list[list[int]]]:

@@ -66,18 +66,27 @@ def rules(
     labels = [_plain(value) for value in model.classes_]
     if label is not None and label not in labels:
         raise ValueError(f"label={label!r} is not a class of this model; it has {labels}")
-    found = []
-    for clause, literals, votes in _voting_clauses(included, weights, merge=merge):
-        signs = [(k % len(features), bool(k >= len(features))) for k in literals]
-        # What is possible depends on what the bits are, not on what they are called.
-        if is_possible([Condition(features[k], negated) for k, negated in signs]):
-            conditions = tuple(Condition(names[k], negated) for k, negated in signs)
-            found.append(Rule(clause, conditions, dict(zip(labels, votes, strict=True))))
+    clauses = [
+        (number, literals, dict(zip(labels, votes, strict=True)))
+        for number, literals, votes in _voting_clauses(included, weights, merge=merge)
+    ]
     if label is not None:
-        found = [rule for rule in found if rule.weights[label] > 0]
-        found.sort(key=lambda rule: (-rule.weights[label], rule.clause))
+        clauses = [clause for clause in clauses if clause[2][label] > 0]
+        clauses.sort(key=lambda clause: (-clause[2][label], clause[0]))
     else:
-        found.sort(key=lambda rule: (-rule.strength, rule.clause))
+        clauses.sort(key=lambda clause: (-max(map(abs, clause[2].values())), clause[0]))
+    found: list[Rule] = []
+    for number, literals, votes in clauses:
+        if top is not None and 0 <= top <= len(found):
+            break
+        signs = [(k % len(features), bool(k >= len(features))) for k in literals]
+        conditions = tuple(Condition(features[k], negated) for k, negated in signs)
+        # What is possible depends on what the bits are, not on what they are called.
+        if not is_possible(conditions):
+            continue
+        if names is not features:
+            conditions = tuple(Condition(names[k], negated) for k, negated in signs)
+        found.append(Rule(number, conditions, votes))
     return found[:top]
 
 

@@ -28,13 +28,18 @@ class Description:
             self._features = self._make()
         return self._features
 
+    def __reduce__(self) -> Any:
+        # Asked or not, the pickle is the same, for caches that go by it.
+        return Description, (self._make,)
+
 
 class DescribedBits(np.ndarray):
     """An array of bits with a description of its last axis.
 
-    Choosing rows, copying and pickling keep the description.  Whatever else makes a new array
-    of this one loses it, and so does writing into it: a name may be lost, but none is wrong.
-    Arithmetic gives plain arrays.
+    Choosing rows and pickling keep the description.  Whatever else makes a new array of this one
+    loses it (also copying, which NumPy does before it rearranges), and so does writing into it,
+    unless through another view: a name may be lost, but none is wrong.  Arithmetic gives plain
+    arrays.
     """
 
     bit_description: Description | None
@@ -63,11 +68,15 @@ class DescribedBits(np.ndarray):
         result = getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
         return out[0] if len(out) == 1 else result
 
-    def copy(self, order: Any = "C") -> Any:
-        """A copy, with its description."""
-        result = super().copy(order)
-        result.bit_description = self.bit_description
-        return result
+    def sort(self, *args: Any, **kwargs: Any) -> None:
+        """Sort in place, which mixes columns."""
+        self.bit_description = None
+        super().sort(*args, **kwargs)
+
+    def partition(self, *args: Any, **kwargs: Any) -> None:
+        """Partition in place, which mixes columns."""
+        self.bit_description = None
+        super().partition(*args, **kwargs)
 
     def __reduce__(self) -> Any:
         parts: Any = super().__reduce__()
