@@ -20,9 +20,9 @@ import numpy as np
 from .. import __version__
 from ..backends import device_title
 from ..classifier import CoTMClassifier, TMClassifier
-from ..files import replace_file
 from ..parameters import available_processors
 from ..progress import format_seconds
+from ..whole_files import replace_file
 
 Key = TypeVar("Key")
 
