@@ -6,6 +6,7 @@ import math
 import multiprocessing
 import numbers
 import os
+from pathlib import Path
 from typing import Any
 
 import joblib
@@ -118,7 +119,16 @@ def available_processors() -> int:
 
 
 def available_memory() -> int | None:
-    """Bytes that can be had without swapping, or None where the system does not tell."""
+    """Bytes that this process can have without swapping, or None where no one tells.
+
+    The least of what the computer has free and what limits of the process (``ulimit -v``) and
+    of its container leave.
+    """
+    limits = [_free_memory(), _left_by_ulimit(), *_left_by_cgroups()]
+    return min((max(0, limit) for limit in limits if limit is not None), default=None)
+
+
+def _free_memory() -> int | None:
     try:
         with open("/proc/meminfo") as lines:
             for line in lines:
@@ -130,6 +140,62 @@ def available_memory() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
+
+
+def _left_by_ulimit() -> int | None:
+    """What the limit on this process's address space leaves."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return None
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return limit - pages * os.sysconf("SC_PAGE_SIZE")
+    except (ImportError, AttributeError, OSError, ValueError, IndexError):
+        return None
+
+
+def _left_by_cgroups(
+    membership: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
+) -> list[int]:
+    """What the groups that this process is in, and those around them, may still take."""
+    try:
+        lines = membership.read_text().splitlines()
+    except OSError:
+        return []
+    left = []
+    for line in lines:
+        number, controllers, path = [*line.split(":", 2), "", ""][:3]
+        if number == "0" and not controllers:  # version 2
+            base, names = root, ("memory.max", "memory.current", "")
+        elif "memory" in controllers.split(","):  # version 1
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
+            base = root / "memory"
+        else:
+            continue
+        # In a container the path may be that of the outside; its own group is the root then.
+        parts = [part for part in path.split("/") if part not in ("", "..")]
+        for depth in range(len(parts), -1, -1):
+            found = _left_in_cgroup(base.joinpath(*parts[:depth]), *names)
+            left += [] if found is None else [found]
+    return left
+
+
+def _left_in_cgroup(folder: Path, limit: str, usage: str, prefix: str) -> int | None:
+    """A group's limit less its usage, in which cached files do not count: they give way."""
+    try:
+        most = int((folder / limit).read_text())  # "max" is no number, and no limit
+        used = int((folder / usage).read_text())
+    except (OSError, ValueError):
+        return None
+    try:
+        pairs = [line.split() for line in (folder / "memory.stat").read_text().splitlines()]
+        cached = {f"{prefix}active_file", f"{prefix}inactive_file"}
+        used -= sum(int(pair[1]) for pair in pairs if len(pair) == 2 and pair[0] in cached)
+    except (OSError, ValueError):
+        pass
+    return most - max(0, used)
 
 
 def format_bytes(count: float) -> str:
