@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
+from .files import check_saveable
 from .parameters import check_integer, check_number
+from .whole_files import check_replaceable
 
 
 class Checkpoint:
@@ -47,6 +52,15 @@ class Checkpoint:
         if every is None and seconds is None:
             self.every = 1
         self._saved_at = time.monotonic()
+
+    def check(self, parameters: dict[str, Any], classes: NDArray[Any], booleanizer: Any) -> None:
+        """Before training: raise what saving would raise after the first epochs.
+
+        ``parameters`` are the classifier's, ``classes`` its labels, ``booleanizer`` the fitted
+        transformer from X to bits, or None.
+        """
+        check_saveable(parameters, classes, booleanizer)
+        check_replaceable(Path(self.path), "the model")
 
     def __call__(self, estimator: Any, record: dict[str, Any]) -> None:
         epochs = self.every is not None and record["epoch"] % self.every == 0

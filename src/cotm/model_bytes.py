@@ -1,0 +1,99 @@
+"""Reading the bytes of a model file: never more of them than the file itself accounts for."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from typing import Any, BinaryIO
+
+from .parameters import available_memory, format_bytes
+
+#: The longest header that safetensors reads.
+MAX_HEADER = 100_000_000
+#: Objects and arrays in a header. An empty one takes 2 bytes in a file and 60 in memory.
+MAX_CONTAINERS = 1_000_000
+#: Values in a header, told by their commas (those within texts count too).
+MAX_VALUES = 5_000_000
+_CHUNK = 1 << 20
+
+
+class ModelFileError(ValueError):
+    """A file is not a model file of cotm, is damaged, or is of a newer format."""
+
+
+def check_header_text(text: str | bytes) -> None:
+    """Refuse JSON that would take far more memory than its length, before it is parsed."""
+    marks = (b"{", b"[", b",") if isinstance(text, bytes) else ("{", "[", ",")
+    objects, arrays, commas = (text.count(mark) for mark in marks)  # type: ignore[arg-type]
+    if objects + arrays > MAX_CONTAINERS:
+        raise ModelFileError(
+            f"its header holds {objects + arrays} objects and lists; up to {MAX_CONTAINERS} work"
+        )
+    if commas > MAX_VALUES:
+        raise ModelFileError(f"its header holds {commas} values; up to {MAX_VALUES} work")
+
+
+def read_model_bytes(path: str | os.PathLike[str]) -> bytes:
+    """A file in safetensors format, which may be a pipe.
+
+    The header says how long the file is. What is no such file is found out by its first bytes,
+    and what is longer or shorter is damaged.
+    """
+    with open(path, "rb") as file:
+        status = os.fstat(file.fileno())
+        start = _take(file, 9)
+        length = int.from_bytes(start[:8], "little")
+        if len(start) < 9 or start[8:] != b"{" or length < 2:
+            raise ModelFileError(
+                "this is not a model file of cotm (it is not in safetensors format)"
+            )
+        if length > MAX_HEADER or (stat.S_ISREG(status.st_mode) and 8 + length > status.st_size):
+            raise ModelFileError("the model file is damaged or truncated")
+        header = start[8:] + _take(file, length - 1)
+        rest = _data_bytes(header)
+        whole, available = 8 + length + rest, available_memory()
+        if stat.S_ISREG(status.st_mode) and whole != status.st_size:
+            raise ModelFileError(
+                f"the model file is damaged or truncated: it should have {whole} bytes, not "
+                f"{status.st_size}"
+            )
+        if available is not None and 2 * whole > available:  # the file and its tensors
+            raise MemoryError(
+                f"{os.fspath(path)!r} needs about {format_bytes(2 * whole)} to be loaded, but "
+                f"{format_bytes(available)} are available; free some memory first"
+            )
+        if stat.S_ISREG(status.st_mode):
+            file.seek(0)
+            data = file.read(whole)
+        else:
+            data = start[:8] + header + _take(file, rest)
+        if len(data) != whole or file.read(1):
+            raise ModelFileError(
+                f"the model file is damaged or truncated: it does not end after {whole} bytes"
+            )
+        return data
+
+
+def _take(file: BinaryIO, count: int) -> bytes:
+    """So many bytes, or all there are; memory is taken for what came, not for what was asked."""
+    parts, left = [], count
+    while left and (part := file.read(min(left, _CHUNK))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _data_bytes(header: bytes) -> int:
+    """How many bytes of tensors follow a header."""
+    check_header_text(header)
+    try:
+        entries: Any = json.loads(header)
+        ends = [
+            entry["data_offsets"][1] for name, entry in entries.items() if name != "__metadata__"
+        ]
+        if not all(type(end) is int and end >= 0 for end in ends):
+            raise ValueError("offsets must be positive integers")
+    except (ValueError, AttributeError, TypeError, LookupError, RecursionError):
+        raise ModelFileError("the model file is damaged: its header cannot be read") from None
+    return max(ends, default=0)
