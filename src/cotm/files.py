@@ -155,8 +155,8 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "best_step": None if course.best is None else course.best.step,
         "history": [_plain_record(record) for record in course.history],
         # No training comes as far as the most that a file can say.
-        "target": min(course.target, _MAX_COUNT),
-        "patience_from": min(course.patience_from, _MAX_COUNT),
+        "target": min(int(course.target), _MAX_COUNT),
+        "patience_from": min(int(course.patience_from), _MAX_COUNT),
         "data": course.data,
         "sharpness": estimator._now().sharpness.value(),
     }
@@ -231,9 +231,15 @@ def _plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
         parameters["random_state"] = None  # the seed it was resolved to is saved
     if isinstance(parameters["class_weight"], dict):
         pairs = [[_plain(k), _plain(v)] for k, v in parameters["class_weight"].items()]
+        for label, _ in pairs:
+            _check_weighted_label(label)
         parameters["class_weight"] = pairs
     plain = {name: _plain(value) for name, value in parameters.items()}
     for name, value in plain.items():
+        if isinstance(value, int) and value.bit_length() > 64:
+            raise ValueError(
+                f"{name} has {value.bit_length()} bits, too many to be saved; use less"
+            )
         try:
             json.dumps(value)
         except (TypeError, ValueError) as error:
@@ -601,14 +607,18 @@ def _check_settings(parameters: dict[str, Any]) -> None:
     weights = parameters["class_weight"]
     if isinstance(weights, dict):
         for label, value in weights.items():
-            if not isinstance(label, str | int | float):
-                raise TypeError(
-                    f"a model with class_weight for the label {label!r:.100} cannot be saved: "
-                    "labels in a model file are text, numbers or booleans"
-                )
+            _check_weighted_label(label)
             check_number(f"class_weight[{label!r:.100}]", value, 0.0)
     elif weights not in (None, "balanced"):
         raise ValueError(f"class_weight={weights!r:.100} must be a dictionary, 'balanced' or None")
+
+
+def _check_weighted_label(label: Any) -> None:
+    if not isinstance(label, str | int | float):
+        raise TypeError(
+            f"a model with class_weight for the label {label!r:.100} cannot be saved: such labels "
+            "are text, numbers or booleans in a model file; pass sample_weight instead"
+        )
 
 
 def _decode_classes(values: Any, type_name: Any, multilabel: bool) -> NDArray[Any]:

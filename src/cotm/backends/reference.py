@@ -227,11 +227,5 @@ class ReferenceBackend:
         fires = np.any(matches(actions, patch_literals(data, index)), axis=1)
         return fires & np.any(actions, axis=1)  # an empty clause is silent in prediction
 
-    def mark(self) -> None:
-        self._marked = self._memory, self._weights
-
-    def undo(self) -> None:
-        self._memory, self._weights = self._marked
-
     def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
         return self._memory.copy(), self._weights.copy()
