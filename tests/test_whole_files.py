@@ -3,6 +3,7 @@
 import os
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -262,3 +263,21 @@ def test_check_replaceable_leaves_nothing(tmp_path):
     for path in (tmp_path, tmp_path / "no" / "file", tmp_path / "file" / "below", Path("/proc/x")):
         with pytest.raises(OSError, match=r"the test was not saved .*choose a path"):
             check_replaceable(path, "the test")
+
+
+def test_an_access_list_is_kept(tmp_path):
+    """Without it, what the mode allows a list's mask would go to the group."""
+    undefined = 2**32 - 1
+    entries = [(1, 6, undefined), (2, 6, 12345), (4, 0, undefined), (16, 6, undefined)]
+    entries.append((32, 0, undefined))
+    name = "system.posix_acl_access"
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    try:
+        os.setxattr(path, name, acl)
+    except (OSError, AttributeError):
+        pytest.skip("no access lists here")
+    assert mode(path) == 0o660
+    replace_file(path, b"new", "the test")
+    assert mode(path) == 0o660 and os.getxattr(path, name) == acl

@@ -278,6 +278,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = distinct_classes(np.asarray(classes))
         else:
             known = labels.classes()
+        files.check_class_names(known)
         targets = make_targets(labels, known)
         weight = example_weights(labels, known, sample_weight, self.class_weight)
         if whole:

@@ -338,7 +338,7 @@ def check_saveable(parameters: dict[str, Any], classes: NDArray[Any], booleanize
 
 def _not_saveable(error: Exception) -> ValueError:
     reason = str(error).removeprefix(_DAMAGED)
-    return ValueError(f"the model was not saved, since it could not be loaded again: {reason}")
+    return ValueError(f"the model cannot be saved, since it could not be loaded again: {reason}")
 
 
 def _fold(header: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -800,8 +800,14 @@ def _decode_history(history: Any) -> list[dict[str, Any]]:
             isinstance(record, dict)
             and {"epoch", "train_accuracy", "seconds"} <= record.keys()
             and type(record["epoch"]) is int
-            and all(type(value) in (int, float) for value in record.values())
-            and all(abs(value) <= _MAX_COUNT for value in record.values()),  # NaN is not
+            and all(_is_finite(value) for value in record.values()),
             f"its learning curve holds {record!r:.200}",
         )
     return list(history)
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a value is a number that every computation can take."""
+    if type(value) is int:
+        return abs(value) <= _MAX_COUNT
+    return type(value) is float and math.isfinite(value)

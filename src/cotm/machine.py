@@ -581,6 +581,20 @@ class Machine:
         live = self._live
         examples = as_examples(X, _trained(live).grid)
         backend = live.backend or self._backend_for(len(examples), training=False)
+        try:
+            return self._predict_on(backend, examples, call, n_jobs)
+        except RuntimeError:
+            # Training failed midway on this backend: wait until the state before it is back.
+            with self._training_lock:
+                if self._live.backend is backend:
+                    raise
+                backend = self._backend_for(len(examples), training=False)
+            return self._predict_on(backend, examples, call, n_jobs)
+
+    @staticmethod
+    def _predict_on(
+        backend: Backend, examples: Examples, call: str, n_jobs: int | None
+    ) -> NDArray[Any]:
         found: NDArray[Any] | None = None
         for first in range(0, max(1, len(examples)), _PREDICTION_ROWS):
             block = _hand_over(examples[first : first + _PREDICTION_ROWS], backend)

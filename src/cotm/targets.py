@@ -17,8 +17,6 @@ from .gpu_arrays import to_host
 from .parameters import available_memory, check_number, format_bytes
 from .randomness import split_order
 
-#: Characters of a label.
-MOST_LETTERS = 10_000
 #: More classes than these, with fewer rows of each than those, are rather a quantity.
 _MANY_CLASSES = 30
 _ROWS_OF_A_CLASS = 100
@@ -53,8 +51,6 @@ def read_labels(y: Any) -> Labels:
         y = _without_excess_precision(y)
     elif y.dtype.kind in "OMm":
         _require_known(y)
-    if y.dtype.kind in "OU":
-        _require_short(y)
     try:
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y")
@@ -108,18 +104,6 @@ def _is_missing(cell: Any) -> bool:
         or (isinstance(cell, float) and cell != cell)
         or type(cell).__name__ in ("NAType", "NaTType")
     )
-
-
-def _require_short(y: NDArray[Any]) -> None:
-    """Every prediction is an array as wide as the longest label, so no label may be a book."""
-    if y.dtype.kind == "U" and y.dtype.itemsize <= 4 * MOST_LETTERS:
-        return
-    for label in y.ravel().tolist():
-        if isinstance(label, str) and len(label) > MOST_LETTERS:
-            raise ValueError(
-                f"y holds a label of {len(label):,} characters ({label[:40]!r}...); labels have at "
-                f"most {MOST_LETTERS:,}; is it really a column of labels?"
-            )
 
 
 def warn_about_quantities(labels: Labels, classes: NDArray[Any]) -> None:
