@@ -191,6 +191,7 @@ NB_MODULE(_native, module) {
           "memory"_a.noconvert(), "weights"_a.noconvert())
       .def("mark", &cotm::Machine::mark, nb::call_guard<nb::gil_scoped_release>())
       .def("undo", &cotm::Machine::undo, nb::call_guard<nb::gil_scoped_release>())
+      .def("renew_locks", &cotm::Machine::renew_locks)
       .def_prop_ro("isa", [](const cotm::Machine& machine) { return machine.kernels().name; });
 
   nb::class_<Training>(module, "Training")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <shared_mutex>
 #include <stdexcept>
 
@@ -82,6 +83,11 @@ void Machine::undo() {
   compiled_.reset();
   ++changes_;
   whole_ = true;
+}
+
+void Machine::renew_locks() {
+  new (&state_lock_) StateLock;
+  new (&compile_mutex_) std::mutex;
 }
 
 void Machine::copy_touched(const int8_t* memory, const int32_t* weights, int8_t* to_memory,

@@ -73,6 +73,9 @@ class Machine {
   void mark();
   void undo();
 
+  // In a forked child, where the threads that held the locks are not; there is no other thread.
+  void renew_locks();
+
   const BlockLayout& layout() const { return layout_; }
   ClauseLists& lists() { return lists_; }
   const Config& config() const { return config_; }

@@ -612,7 +612,8 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             What to call the bits of X where the model has not seen names, as with the sparse
             matrix of a vectorizer.
         """
-        return rules(self._still(), label, top, feature_names)
+        still = self._still()
+        return rules(still, label, top, feature_names, merge=still.machine_.n_states_ > 1)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels, (N,); with several labels an indicator matrix (N, m)."""

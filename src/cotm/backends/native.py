@@ -128,6 +128,11 @@ class NativeBackend:
         self._pass = None
         self._machine.undo()
 
+    def renew_locks(self) -> None:
+        """In a forked child: the threads that held them have not come along."""
+        self._pass = None
+        self._machine.renew_locks()
+
     def votes(self, data: Any, n_jobs: int | None = 1) -> NDArray[np.int64]:
         votes = np.empty((len(data), self.spec.m), dtype=np.int64)
         self._machine.votes(data, prediction_threads(n_jobs, self.spec, len(data)), votes)
