@@ -98,7 +98,8 @@ def test_predictions_get_their_turn():
 def test_predictions_between_slices_see_whole_states(grid):
     """Three threads predict while one trains on three: each sees the state after some slice."""
     setting = Setting(grid, n=150, rows=70, threads=3)
-    order, slices = np.arange(70), [(first, first + 7) for first in range(0, 70, 7)]
+    order = np.resize(np.arange(70), 1100)  # threads go from block to block
+    slices = [(first, first + 100) for first in range(0, 1100, 100)]
     alone = setting.new_backend()
     scales = selection_scale(1.0, np.ones(1))
     allowed = [alone.votes(setting.data).tobytes()]
