@@ -118,6 +118,11 @@ def test_numbers_of_other_kinds_are_saved_as_plain_ones(parameters, expected, tm
     assert value == expected and type(value) is type(expected)
 
 
+@pytest.mark.parametrize("n_jobs", [2**70, -(2**70), 10**400])
+def test_very_many_jobs(n_jobs, tmp_path):
+    assert again(small(n_jobs=n_jobs).fit(X, Y), tmp_path).n_jobs == n_jobs
+
+
 def test_decimals_set_since(tmp_path):
     model = small().fit(X, Y).set_params(class_weight={0: Decimal("0.5")})
     assert again(model, tmp_path).class_weight == {0: 0.5}

@@ -65,6 +65,8 @@ _MAX_CLASS_TEXT = 25_000_000
 MAX_HISTORY = 100_000
 #: Epochs, steps and the like.
 _MAX_COUNT = 2**63 - 1
+#: Bits of any integer.
+_MAX_BITS = 4096
 #: Lists that are longer than this as JSON go into tensors; a header has its limits.
 _LONG_TEXT = 1_000_000
 #: Booleanizers of up to so many bits are rebuilt on saving, to be sure that they can be.
@@ -236,10 +238,7 @@ def _plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
         parameters["class_weight"] = pairs
     plain = {name: _plain(value) for name, value in parameters.items()}
     for name, value in plain.items():
-        if isinstance(value, int) and value.bit_length() > 64:
-            raise ValueError(
-                f"{name} has {value.bit_length()} bits, too many to be saved; use less"
-            )
+        _check_digits(name, value)
         try:
             json.dumps(value)
         except (TypeError, ValueError) as error:
@@ -600,6 +599,8 @@ def _decode_parameters(encoded: Any) -> dict[str, Any]:
 
 def _check_settings(parameters: dict[str, Any]) -> None:
     """What neither Machine nor InputReader nor the classifier checks before it is needed."""
+    for name, value in parameters.items():
+        _check_digits(name, value)
     check_flag("warm_start", parameters["warm_start"])
     for name in ("epochs", "patience", "verbose"):
         if not isinstance(parameters[name], bool):
@@ -611,6 +612,11 @@ def _check_settings(parameters: dict[str, Any]) -> None:
             check_number(f"class_weight[{label!r:.100}]", value, 0.0)
     elif weights not in (None, "balanced"):
         raise ValueError(f"class_weight={weights!r:.100} must be a dictionary, 'balanced' or None")
+
+
+def _check_digits(name: str, value: Any) -> None:
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:  # Python would not print it
+        raise ValueError(f"{name} is a number of {value.bit_length()} bits; use a smaller one")
 
 
 def _check_weighted_label(label: Any) -> None:
