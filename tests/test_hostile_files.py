@@ -53,7 +53,9 @@ def models():
     yield small(class_weight={0: 1.0, 1: 0.5}, average=2).fit(frame(), y % 2)
     yield small(patch_shape=(3, 3), stride=2).fit(IMAGES, y)
     yield small(patch_shape=(3, 3), image_shape=(8, 8)).fit(signal, y)
-    yield small(TMClassifier, n_clauses=10, patch_shape=(4, 4)).fit((IMAGES * 15).astype(np.uint8), y)
+    yield small(TMClassifier, n_clauses=10, patch_shape=(4, 4)).fit(
+        (IMAGES * 15).astype(np.uint8), y
+    )
     yield small(patch_shape=(3, 3)).fit(np.stack([IMAGES, IMAGES], axis=-1), y)
     yield small(patch_shape=(5,), stride=(3,)).fit(signal, np.array(list("ab"))[y % 2])
     yield small(patch_shape=(5,), booleanize=cotm.Thermometer(2)).fit(DIGITS_X[:60], y)

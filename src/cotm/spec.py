@@ -61,7 +61,6 @@ def selection_scale(e: float, weight: NDArray[np.float64]) -> NDArray[np.uint64]
     weight = np.asarray(weight, dtype=np.float64)
     if weight.ndim == 1:
         weight = np.column_stack([np.minimum(weight, 1.0), np.maximum(weight, 1.0)])
-    factors = weight[:, :1] * np.array([1.0, e])
-    certain = np.minimum(np.rint(factors * 2.0**32), 2.0**32)
-    # No margin is so small a share of T that a larger factor would change anything.
-    return np.asarray(np.minimum(np.rint(certain * weight[:, 1:]), 2.0**63), dtype=np.uint64)
+    factors = np.minimum(weight[:, :1] * np.array([1.0, e]), 1.0) * weight[:, 1:]
+    # No distance is so small a share of T that a larger factor would change anything.
+    return np.rint(np.minimum(factors, 2.0**31) * 2.0**32).astype(np.uint64)

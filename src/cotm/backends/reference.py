@@ -174,7 +174,6 @@ class ReferenceBackend:
         first: int = 0,
         last: int | None = None,
     ) -> TrainCounts:
-        order, step = order[first:last], step + first
         hits = correct = 0
         for offset, index in enumerate(order[first:last], start=first):
             scale = scales[index if len(scales) > 1 else 0]
