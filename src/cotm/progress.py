@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import sys
 import time
 from types import TracebackType
-from typing import Any
+from typing import IO, Any, cast
 
 
 class Silent:
@@ -29,6 +31,32 @@ class Silent:
         """An epoch is finished."""
 
 
+class Messages(io.TextIOBase):
+    """Standard error as it is now, where what cannot be written is dropped.
+
+    A log whose reader has left must not end a training.
+    """
+
+    def __init__(self) -> None:
+        self._stream = sys.stderr  # None where the program has none
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            self._stream.write(text)
+            self._stream.flush()
+        return len(text)
+
+    def isatty(self) -> bool:
+        return self._stream is not None and self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+
 class Lines(Silent):
     """One line per epoch, for logs."""
 
@@ -36,8 +64,9 @@ class Lines(Silent):
         self.epochs, self.examples = epochs, examples
         self._began = time.perf_counter()
         self._first: int | None = None
+        self._messages = Messages()
         if description:
-            print(description, file=sys.stderr, flush=True)
+            print(description, file=self._messages)
 
     def epoch_done(self, record: dict[str, Any]) -> None:
         self._first = record["epoch"] - 1 if self._first is None else self._first
@@ -47,8 +76,7 @@ class Lines(Silent):
             f"epoch {record['epoch']}/{self.epochs}  {describe(record)}  "
             f"{self.examples / max(record['seconds'], 1e-9):,.0f} examples/s  "
             f"{format_seconds(left)} left",
-            file=sys.stderr,
-            flush=True,
+            file=self._messages,
         )
 
 
@@ -59,7 +87,7 @@ class Bar(Silent):
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        console = Console(stderr=True)
+        console = Console(file=cast(IO[str], Messages()))
         if description:
             console.print(description, highlight=False)
         self.epochs, self.examples = epochs, examples
@@ -109,7 +137,7 @@ def make_reporter(verbose: int, epochs: int, examples: int, description: str) ->
     """For verbosity 0 nothing, for 1 a bar on a terminal and lines elsewhere, for 2 lines."""
     if not verbose:
         return Silent()
-    if verbose == 1 and sys.stderr.isatty():
+    if verbose == 1 and Messages().isatty():
         return Bar(epochs, examples, description)
     return Lines(epochs, examples, description)
 
