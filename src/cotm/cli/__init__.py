@@ -6,16 +6,19 @@ that ``--help`` answers at once.
 
 from __future__ import annotations
 
+import signal
+import sys
 from typing import Annotated
 
 import typer
 
 from .demo import demo
-from .errors import Command
+from .errors import Command, report
 from .evaluate import evaluate
 from .inspect import info, rules
 from .predict import predict
 from .reproduce import reproduce
+from .streams import OutputError, open_closed_streams
 from .train import train
 
 app = typer.Typer(
@@ -72,4 +75,12 @@ def common(
 
 def main() -> None:
     """Entry point of the program ``cotm``."""
-    app(prog_name="cotm")
+    open_closed_streams()
+    try:
+        app(prog_name="cotm")
+    except OutputError as error:  # of --help and --version; commands report their own
+        sys.exit(report(error))
+    finally:
+        # What is left is Python's tidying up; Ctrl-C ends that without a traceback.
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)

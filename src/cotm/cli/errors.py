@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
-import sys
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -16,6 +14,7 @@ from typer.core import TyperCommand
 
 from .options import PARAMETER_OPTIONS
 from .show import one_line, say
+from .streams import OutputError, settle_messages
 
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
 
@@ -28,33 +27,33 @@ class Command(TyperCommand):
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_: say(f"warning: {one_line(str(message))}")
             try:
-                result = super().invoke(ctx)
-                sys.stdout.flush()  # a closed pipe shows here, while it can be handled
-                return result
+                return super().invoke(ctx)
             except (typer.Exit, typer.BadParameter):
                 raise
             except (Exception, KeyboardInterrupt) as error:
                 if ctx.find_root().params.get("debug"):
-                    traceback.print_exc()
-                raise typer.Exit(_report(error)) from None
+                    say("".join(traceback.format_exception(error)).rstrip())
+                raise typer.Exit(report(error)) from None
+            finally:
+                settle_messages()
 
 
-def _report(error: BaseException) -> int:
+def report(error: BaseException) -> int:
     """Tell the user about an error; the exit code for it."""
     if isinstance(error, KeyboardInterrupt):
         say("interrupted")
         return INTERRUPTED
-    if isinstance(error, OSError) and error.filename is None:
-        # Standard output failed. Python would try and complain once more when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if not isinstance(error, BrokenPipeError):  # a reader that has seen enough is no trouble
+    # A reader that has seen enough is no trouble.
+    if not (isinstance(error, OutputError) and isinstance(error.__cause__, BrokenPipeError)):
         say(f"error: {one_line(_explain(error))}")
     return 1
 
 
 def _explain(error: BaseException) -> str:
+    if isinstance(error, OutputError):
+        return f"standard output: {error.strerror}"
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'standard output'}: {error.strerror}"
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ValueError | OSError | MemoryError):
         return _in_options(str(error)) or "not enough memory"
     kind = type(error).__name__

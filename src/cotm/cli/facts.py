@@ -33,14 +33,23 @@ def progress(model: Any) -> dict[str, str]:
     history = model.history_
     lines = {"epochs": f"{len(history)} of {model.epochs}"}
     if history:
-        lines["training accuracy"] = f"{history[-1]['train_accuracy']:.2%} in the last epoch"
+        lines["training accuracy"] = f"{percent(history[-1]['train_accuracy'])} in the last epoch"
     scores = [record.get("validation_accuracy", -1.0) for record in history]
     if scores and max(scores) >= 0:
         best = scores.index(max(scores))
         lines["validation accuracy"] = (
-            f"{scores[-1]:.2%} in the last epoch, {scores[best]:.2%} in epoch {best + 1}, the best"
+            f"{percent(scores[-1])} in the last epoch, {percent(scores[best])} in epoch "
+            f"{best + 1}, the best"
         )
     return lines
+
+
+def percent(share: float) -> str:
+    """A share for people; a file may hold any number for one."""
+    try:
+        return f"{share:.2%}"
+    except OverflowError:
+        return "a number too large to show"
 
 
 def file_size(path: Path) -> str:

@@ -12,7 +12,7 @@ import typer
 from .errors import suggestion
 from .facts import file_size, kind_of, progress, size
 from .options import AsJson, ModelFile
-from .show import one_line, print_json, print_pairs, say
+from .show import one_line, print_json, print_line, print_pairs, say
 
 # Rules -------------------------------------------------------------------------------
 
@@ -42,7 +42,7 @@ def rules(
         print_json([_rule_data(rule) for rule in found])
         return
     for number, rule in enumerate(found, start=1):
-        typer.echo(f"{number}. {rule}")
+        print_line(f"{number}. {rule}")
     if not found:
         say("no clause votes" + (f" for {label!r}" if label else ""))
 

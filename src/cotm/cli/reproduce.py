@@ -9,6 +9,7 @@ import typer
 
 from .options import Jobs
 from .show import say
+from .streams import put
 
 
 def reproduce(
@@ -59,7 +60,7 @@ def reproduce(
 
     if name is None:
         for key, experiment in EXPERIMENTS.items():
-            typer.echo(f"{key:18s} {(experiment.__doc__ or '').splitlines()[0]}")
+            put(f"{key:18s} {(experiment.__doc__ or '').splitlines()[0]}")
         return
     if name not in EXPERIMENTS:
         raise ValueError(f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
@@ -77,7 +78,7 @@ def reproduce(
         folder=out,
     )
     try:
-        EXPERIMENTS[name](Lab(name, options, typer.echo))
+        EXPERIMENTS[name](Lab(name, options, put))
     except KeyboardInterrupt:
         say("\nWhat is finished is kept; the same command goes on from there.")
         raise
