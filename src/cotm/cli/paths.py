@@ -1,19 +1,36 @@
-"""The files a command is given: where its examples are, and where its results go."""
+"""The file a command reads its examples from."""
 
 from __future__ import annotations
 
 import errno
-import os
+import stat
+import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import typer
 
-#: What stands between columns, by the ending of a text file's name.
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
+from .options import Form
+from .show import say
 
+#: The name that stands for standard input.
+STDIN = Path("-")
+
+#: What stands between columns of a text file.
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+
+#: What a file is, by the ending of its name.
+_ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".npz": "npz",
+}
 _PACKED = (".gz", ".zst")
-_KINDS = (*SEPARATORS, ".parquet", ".npz")
+_PACKABLE = (".csv", ".tsv")
 
 
 @dataclass(frozen=True)
@@ -26,49 +43,74 @@ class Source:
     x: str = "X"
     y: str = "y"
     separator: str | None = None
+    missing: tuple[str, ...] | None = None  # texts that stand for a missing value
+    form: str | None = None  # what the file is, whatever its name says
+
+    @classmethod
+    def given(
+        cls,
+        path: Path,
+        *,
+        target: str | None = None,
+        drop: list[str] | None,
+        x: str,
+        y: str = "y",
+        separator: str | None,
+        missing: list[str] | None,
+        form: Form | None,
+    ) -> Source:
+        """From what the options of a command hold."""
+        texts = tuple(missing) if missing else None
+        name = None if form is None else form.value
+        return cls(path, target, tuple(drop or ()), x, y, separator, texts, name)
+
+    @property
+    def name(self) -> str:
+        """What the user knows it by."""
+        return "standard input" if self.path == STDIN else str(self.path)
 
     @property
     def kind(self) -> str:
-        """The ending that says how to read the file, without that of a compression."""
+        """What the file is: csv, tsv, parquet, jsonl or npz."""
+        if self.form is not None:
+            return self.form
+        if self.path == STDIN:
+            return "csv"
         suffixes = [suffix.lower() for suffix in self.path.suffixes]
-        kind = "".join(suffixes[-1:])
-        if kind in _PACKED and len(suffixes) > 1 and suffixes[-2] in SEPARATORS:
-            kind = suffixes[-2]
-        if kind not in _KINDS:
+        ending = "".join(suffixes[-1:])
+        if ending in _PACKED and len(suffixes) > 1 and suffixes[-2] in _PACKABLE:
+            ending = suffixes[-2]
+        if ending not in _ENDINGS:
             raise ValueError(
-                f"{self.path}: the name must say what the file is: {', '.join(_KINDS)} "
-                f"(.csv and .tsv also with {' or '.join(_PACKED)} behind)"
+                f"{self.path}: the name must say what the file is: {', '.join(_ENDINGS)} "
+                f"({' and '.join(_PACKABLE)} also with {' or '.join(_PACKED)} behind); else say it "
+                "with --from"
             )
-        return kind
+        return _ENDINGS[ending]
 
     @property
     def is_table(self) -> bool:
         """Whether the file has columns with names."""
-        return self.kind != ".npz"
+        return self.kind != "npz"
+
+    @cached_property
+    def content(self) -> Path | bytes:
+        """The path of a file that can be read more than once, or else what was read."""
+        if self.path == STDIN:
+            if sys.stdin is None:
+                raise OSError(errno.EBADF, "it is closed", self.name)
+            if sys.stdin.isatty():
+                say("reading from the terminal; Ctrl-D ends it")
+            return sys.stdin.buffer.read()
+        with self.path.open("rb") as file:  # the system's words where it cannot be opened
+            mode = self.path.stat().st_mode
+            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+                raise OSError(errno.EINVAL, "is a device, no file to read", self.name)
+            return self.path if stat.S_ISREG(mode) else file.read()
 
 
-def labelled_source(
-    data: Path,
-    target: str | None,
-    drop: list[str] | None,
-    x: str,
-    y: str,
-    separator: str | None,
-) -> Source:
-    """The file of a command that needs labels."""
-    source = Source(data, target, tuple(drop or ()), x, y, separator)
-    if source.is_table and target is None:
+def require_target(source: Source) -> Source:
+    """The source, for a command that needs labels."""
+    if source.is_table and source.target is None:
         raise typer.BadParameter("name the column of the labels", param_hint="--target")
     return source
-
-
-def check_output(path: Path) -> None:
-    """Say that a file cannot be written before the work, not after it."""
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EEXIST, "is no regular file, so it is not replaced", str(path))
-    # Writing follows links.
-    folder = Path(os.path.realpath(path) if path.is_symlink() else path).parent
-    if not folder.is_dir():
-        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
-    if not os.access(folder, os.W_OK):
-        raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(folder))

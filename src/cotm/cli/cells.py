@@ -1,0 +1,48 @@
+"""The cell that spoils a column: one that is no number where all others are."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import polars as pl
+
+from .paths import Source
+
+
+def check_numbers(X: pl.DataFrame, kinds: Sequence[str], source: Source) -> None:
+    """Refuse columns of text where the model has learned from numbers, dates or times.
+
+    Read from a text file, every cell of such a column is text; named is the one that is at
+    fault.
+    """
+    for series, kind in zip(X.get_columns(), kinds, strict=True):
+        if kind == "category" or series.dtype != pl.String or series.null_count() == len(series):
+            continue
+        row = _odd_row(series)
+        value = series[row]
+        raise ValueError(
+            f"column {series.name!r} of {source.name} held numbers or dates in training, but row "
+            f"{row + 1} holds {value!r}; correct it, or if it stands for a missing value, name it "
+            f"with --missing {shlex.quote(value)}"
+        )
+
+
+def _odd_row(series: pl.Series) -> int:
+    """The first row that does not fit, in the reading that fits the most rows."""
+    readings: list[Callable[[], pl.Series]] = [
+        lambda: series.cast(pl.Float64, strict=False),
+        lambda: series.str.to_lowercase().replace_strict({"true": 1, "false": 0}, default=None),
+        lambda: series.str.to_date(strict=False),
+        lambda: series.str.to_datetime(strict=False),
+        lambda: series.str.to_time(strict=False),
+    ]
+    misfits = [series.is_not_null()]
+    for read in readings:
+        with suppress(pl.exceptions.PolarsError):  # no format fits even the first row
+            misfits.append(series.is_not_null() & read().is_null())
+    fewest = min((misfit for misfit in misfits if misfit.any()), key=lambda misfit: misfit.sum())
+    row = fewest.arg_max()
+    assert row is not None
+    return row

@@ -1,0 +1,103 @@
+"""Reading a table of any kind through polars: columns with their types, and as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from .missing import missing_texts, without_missing
+from .paths import SEPARATORS, Source
+
+#: What to do about errors of polars, by what they say.
+_HINTS = {
+    "utf-8": "save it as UTF-8",
+    "\ufffd": "save it as UTF-8",
+    "more fields": "a row has more cells than the header has names",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as it is learned from, and as it was written."""
+
+    frame: pl.DataFrame  # with types, and nothing in cells that are missing
+    raw: Callable[[list[str]], pl.DataFrame]  # columns as in the file; of CSV all are text
+
+
+def read_table(source: Source, text_columns: Iterable[str]) -> Table:
+    """The whole table; given columns stay text where they hold nothing but digits or dates."""
+    content = source.content
+    with _polars_errors(source):
+        if source.kind in SEPARATORS:
+            table = _read_csv(source, content, {*text_columns})
+        elif source.kind == "parquet":
+            table = _typed(pl.read_parquet(content, glob=False), source)
+        else:
+            # From memory, because polars takes [ in a name for a pattern.
+            data = content.read_bytes() if isinstance(content, Path) else content
+            frame = pl.read_ndjson(data, infer_schema_length=None)
+            table = _with_dates(_typed(frame, source), {*text_columns})
+    if table.frame.height == 0:
+        raise ValueError(f"{source.name} holds no rows")
+    # Times of day become the time since midnight: durations, which the library knows.
+    times = [name for name, dtype in table.frame.schema.items() if dtype == pl.Time]
+    return Table(table.frame.with_columns(pl.col(times).cast(pl.Duration("us"))), table.raw)
+
+
+@contextmanager
+def _polars_errors(source: Source) -> Iterator[None]:
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = str(error).splitlines()[0]
+        hints = [hint for sign, hint in _HINTS.items() if sign in reason.lower()]
+        raise ValueError(
+            f"{source.name} cannot be read as {source.kind}: {'; '.join([reason, *hints])}"
+        ) from error
+
+
+def _read_csv(source: Source, content: Path | bytes, text_columns: set[str]) -> Table:
+    read = partial(
+        pl.read_csv,
+        content,
+        separator=source.separator or SEPARATORS[source.kind],
+        glob=False,
+    )
+    header = read(n_rows=0, infer_schema_length=0).columns
+    frame: pl.DataFrame = read(
+        null_values=missing_texts(source.missing),
+        schema_overrides=dict.fromkeys(text_columns.intersection(header), pl.String),
+        infer_schema_length=None,  # types from all rows: the odd one may come late
+        try_parse_dates=True,
+    )
+    return Table(frame, lambda names: read(columns=names, infer_schema_length=0).select(names))
+
+
+def _typed(frame: pl.DataFrame, source: Source) -> Table:
+    """A table of a file that knows types."""
+    texts = missing_texts(source.missing)
+    columns = [without_missing(series, texts) for series in frame.get_columns()]
+    return Table(pl.DataFrame(columns), frame.select)
+
+
+def _with_dates(table: Table, text_columns: set[str]) -> Table:
+    """The table with texts that are all dates or times read as such: JSON has no other way."""
+    columns = [
+        series if series.name in text_columns else _parsed(series)
+        for series in table.frame.get_columns()
+    ]
+    return Table(pl.DataFrame(columns), table.raw)
+
+
+def _parsed(series: pl.Series) -> pl.Series:
+    if series.dtype != pl.String or series.null_count() == len(series):
+        return series
+    for parse in (series.str.to_date, series.str.to_datetime, series.str.to_time):
+        with suppress(pl.exceptions.PolarsError):
+            return parse(strict=True)
+    return series

@@ -1,0 +1,99 @@
+"""Labels among the columns of a table."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from .frames import Table
+from .missing import missing_texts, without_missing
+from .paths import Source
+from .tables import is_nearly_unique
+
+_UP_TO_64_BITS = (
+    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64),
+    *(pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
+)
+
+
+def with_text_labels(table: Table, targets: list[str], source: Source) -> pl.DataFrame:
+    """The frame with targets that were read as dates as the texts they are in the file."""
+    dated = [name for name in targets if table.frame[name].dtype.is_temporal()]
+    if not dated:
+        return table.frame
+    texts = missing_texts(source.missing)
+    columns = [without_missing(series, texts) for series in table.raw(dated).get_columns()]
+    return table.frame.with_columns(s for s in columns if s.dtype == pl.String)
+
+
+def read_labels(frame: pl.DataFrame, targets: list[str], source: Source) -> Any:
+    """An array of labels, or of several targets a frame of 0 and 1."""
+    columns = [_label_column(frame[name], source) for name in targets]
+    if len(columns) == 1:
+        return columns[0]
+    for name, column in zip(targets, columns, strict=True):
+        odd = [value for value in np.unique(column).tolist() if value not in (0, 1)]
+        if odd:
+            raise ValueError(
+                f"column {name!r} of {source.name} holds {odd[0]!r}; with several targets each "
+                "must hold 0 and 1 only"
+            )
+    return frame.select(targets).cast(pl.UInt8)
+
+
+def _label_column(series: pl.Series, source: Source) -> NDArray[Any]:
+    dtype = series.dtype
+    missing = series.is_nan().fill_null(True) if dtype.is_float() else series.is_null()
+    if missing.any():
+        raise ValueError(
+            f"column {series.name!r} of {source.name} has no label in {missing.sum()} of "
+            f"{len(series)} rows (row {missing.arg_max() + 1} is the first); fill them in or "  # type: ignore[operator]
+            "remove these rows (texts such as None count as missing unless --missing names others)"
+        )
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return np.array(series.cast(pl.String).to_list())
+    if dtype.is_integer():
+        return _in_64_bits(series, source).to_numpy()
+    if dtype.is_float() or dtype == pl.Boolean:
+        return series.to_numpy()
+    raise ValueError(
+        f"column {series.name!r} of {source.name} holds {dtype}; labels are text, numbers or "
+        "booleans, so convert it first"
+    )
+
+
+def _in_64_bits(series: pl.Series, source: Source) -> pl.Series:
+    """Integers as NumPy and model files hold them; polars reads longer ones too."""
+    if series.dtype in _UP_TO_64_BITS:
+        return series
+    for dtype in (pl.Int64, pl.UInt64):
+        with suppress(pl.exceptions.PolarsError):
+            return series.cast(dtype)
+    raise ValueError(
+        f"column {series.name!r} of {source.name} holds integers beyond 64 bits, such as "
+        f"{max(series.to_list(), key=abs)}; a letter before them makes them text"
+    )
+
+
+def check_classes(y: NDArray[Any], target: str, source: Source) -> None:
+    """Refuse labels that no classifier can learn."""
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(
+            f"column {target!r} of {source.name} has one class only, {classes[0].item()!r}; a "
+            "classifier needs two or more"
+        )
+    if y.dtype.kind == "f" and (y % 1 != 0).any():
+        raise ValueError(
+            f"column {target!r} of {source.name} holds quantities such as {y[y % 1 != 0][0]}, but "
+            "a classifier predicts classes; turn them into a few ranges first"
+        )
+    if is_nearly_unique(len(classes), len(y)):
+        raise ValueError(
+            f"column {target!r} of {source.name} has {len(classes)} different labels in {len(y)} "
+            "rows, too many to learn; is it the right column?"
+        )
