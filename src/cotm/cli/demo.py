@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from .options import NewModelFile
-from .paths import check_output
-from .show import print_pairs, say
+from .outputs import check_model_output
+from .show import print_line, print_pairs, say, visible
+from .streams import put
 
 
 def demo(
@@ -25,25 +26,23 @@ def demo(
     Example:
       cotm demo --out digits.cotm
     """
-    check_output(out)
+    check_model_output(out)
     X, X_test, y, y_test = _digits()
     say(f"scikit-learn's digits: {len(X):,} images to learn from, {len(X_test)} kept to test")
     model = _demo_model(quick).fit(X, y)
     model.save(out)
-    typer.echo("\nRight on the images that were kept:")
+    put("\nRight on the images that were kept:")
     print_pairs(
         {
             f"{model.n_clauses} rules": f"{model.score(X_test, y_test):.1%}",
             "logistic regression": f"{_logistic_score(X, y, X_test, y_test):.1%}",
         }
     )
-    typer.echo(
-        "\nWhat speaks most for a 7 (row 0 is the top; pixels go from 0, white, to 16, black):"
-    )
+    put("\nWhat speaks most for a 7 (row 0 is the top; pixels go from 0, white, to 16, black):")
     for rule in model.rules(label=7, top=3):
-        typer.echo(f"- {rule}")
-    file = shlex.quote(str(out))
-    typer.echo(
+        print_line(f"- {rule}")
+    file = visible(shlex.quote(str(out)))
+    put(
         f"\nThe model is saved. Go on with\n"
         f"  cotm rules {file} --label 3\n"
         f"  cotm info {file}\n"

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .options import AsJson, DataFile, Drop, Jobs, ModelFile, Separator, Target, XName, YName
-from .paths import labelled_source
+from .options import (
+    AsJson,
+    DataFile,
+    DataForm,
+    Drop,
+    Jobs,
+    Missing,
+    ModelFile,
+    Quiet,
+    Separator,
+    Target,
+    XName,
+    YName,
+)
+from .paths import Source, require_target
 from .show import print_json, print_pairs, print_table, say
 
 if TYPE_CHECKING:
@@ -21,23 +34,37 @@ def evaluate(
     x: XName = "X",
     y: YName = "y",
     separator: Separator = None,
+    missing: Missing = None,
+    form: DataForm = None,
     jobs: Jobs = None,
+    quiet: Quiet = False,
 ) -> None:
     """Compare a model's predictions with the labels of a file.
 
     \b
     Examples:
       cotm evaluate flowers.cotm test.csv --target species
-      cotm evaluate flowers.cotm test.csv --target species --json
+      zcat test.jsonl.gz | cotm evaluate flowers.cotm - --from jsonl --target species --json
     """
     import numpy as np
 
     from .. import load
     from .examples import read_for
 
-    source = labelled_source(data, target, drop, x, y, separator)
+    source = require_target(
+        Source.given(
+            data,
+            target=target,
+            drop=drop,
+            x=x,
+            y=y,
+            separator=separator,
+            missing=missing,
+            form=form,
+        )
+    )
     classifier = load(model).set_params(n_jobs=jobs)
-    examples = read_for(classifier, source, with_labels=True)
+    examples = read_for(classifier, source, with_labels=True, quiet=quiet)
     truth, predicted = np.asarray(examples.y), classifier.predict(examples.X)
     make_report = _labels_report if predicted.ndim == 2 else _classes_report
     report = make_report(classifier, truth, predicted)

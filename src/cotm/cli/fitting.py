@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..interrupts import InterruptGuard
 from .errors import INTERRUPTED
 from .facts import kind_of
 from .options import PARAMETER_OPTIONS, ModelKind
 from .paths import Source
-from .show import say
+from .show import say, visible
 
 if TYPE_CHECKING:
     from .examples import Data
@@ -59,23 +62,47 @@ def resumed_model(path: Path, kind: ModelKind | None, given: dict[str, Any]) -> 
     return model
 
 
+def tell_interrupted() -> None:
+    """Answer the first Ctrl-C at once, for what follows may take a while.
+
+    Called in the middle of anything, so it goes past Python's streams.
+    """
+    with suppress(OSError):
+        os.write(2, b"\ninterrupted; saving what is finished ...\n")
+
+
 def fit(model: Any, examples: Data, source: Source, out: Path, *, resume: bool) -> float:
-    """Train; the seconds it took. Ctrl-C saves what is finished and ends the program."""
+    """Train and save; the seconds training took. Ctrl-C saves what is finished and ends the
+    program, and no further one disturbs that."""
     finished_before = _finished_epochs(model)
     began = time.perf_counter()
-    try:
-        model.fit(examples.X, examples.y, resume=resume)
-    except KeyboardInterrupt:
-        if _finished_epochs(model) == finished_before:
-            say("interrupted before an epoch was finished; nothing was written")
-        else:
-            model.save(out)
-            say(
-                f"interrupted after epoch {_finished_epochs(model)} of {model.epochs}; it is saved."
-                f" Go on with:\n  {_resume_command(source, out)}"
-            )
-        raise typer.Exit(INTERRUPTED) from None
-    return time.perf_counter() - began
+    with InterruptGuard(tell_interrupted) as guard:
+        try:
+            model.fit(examples.X, examples.y, resume=resume)
+        except KeyboardInterrupt:
+            if _finished_epochs(model) == finished_before:
+                say("interrupted before an epoch was finished; nothing was written")
+            else:
+                model.save(out)
+                say(_farewell(model, source, out))
+            raise typer.Exit(INTERRUPTED) from None
+        seconds = time.perf_counter() - began
+        model.save(out)
+    if guard.interrupted:
+        say(f"the training had ended before; {out} is complete")
+        raise typer.Exit(INTERRUPTED)
+    return seconds
+
+
+def _farewell(model: Any, source: Source, out: Path) -> str:
+    finished = _finished_epochs(model)
+    if finished >= model.epochs and not model.early_stopping:
+        return f"interrupted after the last epoch; {out} is complete"
+    command = visible(_resume_command(source, out))
+    return (
+        f"interrupted after epoch {finished} of {model.epochs}; it is saved. Go on with:\n"
+        f"  {command}"
+    )
 
 
 def _finished_epochs(model: Any) -> int:
@@ -84,11 +111,13 @@ def _finished_epochs(model: Any) -> int:
 
 def _resume_command(source: Source, out: Path) -> str:
     words = ["cotm", "train", str(source.path), "--out", str(out), "--resume"]
-    options = {"--target": source.target, "--separator": source.separator}
+    options = {"--target": source.target, "--separator": source.separator, "--from": source.form}
     if not source.is_table:
         options |= {"--x": source.x, "--y": source.y}
     for option, value in options.items():
         words += [option, value] if value is not None else []
     for column in source.drop:
         words += ["--drop", column]
+    for text in source.missing or ():
+        words += ["--missing", text]
     return shlex.join(words)

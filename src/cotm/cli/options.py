@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
@@ -49,6 +50,24 @@ def number_or_auto(kind: Callable[[str], Any]) -> Callable[[str], Any]:
     return parse
 
 
+def whole(low: int, high: int | None = None) -> Callable[[str], int]:
+    """A parser for whole numbers between limits, also written as 1e3."""
+
+    def parse(text: str) -> int:
+        try:
+            number = Decimal(text)
+            if not number.is_finite() or number.adjusted() > 30 or number % 1:
+                raise ValueError(text)
+        except (ArithmeticError, ValueError):
+            raise typer.BadParameter(f"{text!r} is not a whole number") from None
+        if number < low or (high is not None and number > high):
+            limits = f"at least {low}" if high is None else f"between {low} and {high}"
+            raise typer.BadParameter(f"{text} is not {limits}")
+        return int(number)
+
+    return parse
+
+
 def shape(text: str) -> tuple[int, ...]:
     """Whole numbers with commas between."""
     try:
@@ -89,10 +108,34 @@ class ClassWeight(str, Enum):
     balanced = "balanced"
 
 
+class Form(str, Enum):
+    """What a file of examples is."""
+
+    csv = "csv"
+    tsv = "tsv"
+    parquet = "parquet"
+    jsonl = "jsonl"
+    npz = "npz"
+
+
 # Options -----------------------------------------------------------------------------
 
 DataFile = Annotated[
-    Path, typer.Argument(metavar="DATA", help="CSV, TSV, Parquet or NPZ file.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV, Parquet, JSON lines (.jsonl) or NPZ file; - for standard input, CSV "
+        "unless --from says else.",
+        show_default=False,
+    ),
+]
+TrainingFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV, Parquet, JSON lines (.jsonl) or NPZ file.",
+        show_default=False,
+    ),
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file.", show_default=False)]
 NewModelFile = Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")]
@@ -118,6 +161,20 @@ Separator = Annotated[
         show_default="comma",
     ),
 ]
+DataForm = Annotated[
+    Form | None,
+    typer.Option("--from", help="What DATA is, where its name does not say so."),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TEXT",
+        help="Text that stands for a missing value, instead of the usual ones; may be repeated. "
+        "Must be the same in train, predict and evaluate. Empty cells are missing anyway.",
+        show_default="NA, N/A, n/a, NaN, nan, NULL, null, None, ?",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no notes, only results.")]
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", metavar="N", help="Threads.", show_default="as many as help"),

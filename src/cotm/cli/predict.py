@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from .options import DataFile, Drop, Jobs, ModelFile, Separator, XName
-from .paths import Source, check_output
+from .options import (
+    DataFile,
+    DataForm,
+    Drop,
+    Jobs,
+    Missing,
+    ModelFile,
+    Quiet,
+    Separator,
+    XName,
+)
+from .outputs import check_output
+from .paths import Source
 from .show import say
+from .streams import put_data
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+#: What predictions are written as, by the ending of the file's name.
+_FORMS = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 def _prediction_file(path: Path | None) -> Path | None:
-    if path is not None and path.suffix not in (".csv", ".parquet"):
-        raise typer.BadParameter(f"{str(path)!r} does not end in .csv or .parquet")
+    if path is not None and path.suffix not in _FORMS:
+        raise typer.BadParameter(f"{str(path)!r} does not end in {', '.join(_FORMS)}")
     return path
 
 
@@ -31,16 +42,31 @@ def predict(
             "--out",
             "-o",
             callback=_prediction_file,
-            help=".csv or .parquet file to write.",
+            help=".csv, .parquet or .jsonl file to write.",
             show_default="CSV to standard output",
         ),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Add probabilities, p_CLASS.")] = False,
     votes: Annotated[bool, typer.Option("--votes", help="Add votes, votes_CLASS.")] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL", help="Column of DATA to put before the predictions; may be repeated."
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print JSON lines: an object a row, with proba and votes by class."
+        ),
+    ] = False,
     drop: Drop = None,
     x: XName = "X",
     separator: Separator = None,
+    missing: Missing = None,
+    form: DataForm = None,
     jobs: Jobs = None,
+    quiet: Quiet = False,
 ) -> None:
     """Predict the label of each row.
 
@@ -49,38 +75,29 @@ def predict(
     \b
     Examples:
       cotm predict flowers.cotm new.csv --proba > predictions.csv
-      cotm predict flowers.cotm new.parquet --out predictions.parquet
+      cotm predict flowers.cotm new.parquet --keep id --out predictions.parquet
+      zcat new.csv.gz | cotm predict flowers.cotm - --json
     """
     from .. import load
+    from ..files import replace_file
     from .examples import read_for
+    from .predictions import Predictions, check_kept
 
     if out is not None:
-        check_output(out)
+        check_output(out, [data, model])
+        if as_json and _FORMS[out.suffix] != "jsonl":
+            raise typer.BadParameter(f"{out} is to be {_FORMS[out.suffix]}", param_hint="--json")
+    written = "jsonl" if as_json else "csv" if out is None else _FORMS[out.suffix]
+    source = Source.given(data, drop=drop, x=x, separator=separator, missing=missing, form=form)
     classifier = load(model).set_params(n_jobs=jobs)
-    source = Source(data, None, tuple(drop or ()), x, separator=separator)
-    X = read_for(classifier, source, with_labels=False).X
-    frame = _prediction_frame(classifier, X, proba=proba, votes=votes)
+    columns = tuple(keep or ())
+    examples = read_for(classifier, source, with_labels=False, keep=columns, quiet=quiet)
+    predictions = Predictions(classifier, examples, proba=proba, votes=votes)
+    check_kept(predictions, written, source)
+    result = predictions.encode(written)
     if out is None:
-        sys.stdout.write(frame.write_csv())
+        put_data(result)
         return
-    (frame.write_parquet if out.suffix == ".parquet" else frame.write_csv)(out)
-    say(f"{frame.height:,} predictions are in {out}")
-
-
-def _prediction_frame(model: Any, X: Any, *, proba: bool, votes: bool) -> Any:
-    import polars as pl
-
-    labels = [str(label) for label in model.classes_.tolist()]
-    predicted = model.predict(X)
-    several = predicted.ndim == 2
-    names = [f"prediction_{label}" for label in labels] if several else ["prediction"]
-    columns = _columns(names, predicted.reshape(len(predicted), -1))
-    if proba:
-        columns |= _columns([f"p_{label}" for label in labels], model.predict_proba(X))
-    if votes:
-        columns |= _columns([f"votes_{label}" for label in labels], model.votes(X))
-    return pl.DataFrame(columns)
-
-
-def _columns(names: list[str], values: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    return dict(zip(names, values.T, strict=True))
+    replace_file(out, result, "the file of predictions")
+    if not quiet:
+        say(f"{len(examples.X):,} predictions are in {out}")

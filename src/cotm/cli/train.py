@@ -13,21 +13,26 @@ from .fitting import fit, new_model, resumed_model
 from .options import (
     PARAMETER_OPTIONS,
     ClassWeight,
-    DataFile,
+    DataForm,
     Drop,
     EScales,
     Jobs,
+    Missing,
     ModelKind,
     NewModelFile,
     Separator,
     Target,
+    TrainingFile,
     XName,
     YName,
     number_or_auto,
     shape,
+    whole,
 )
-from .paths import check_output, labelled_source
-from .show import print_pairs, say
+from .outputs import check_model_output
+from .paths import STDIN, Source, require_target
+from .show import print_pairs, say, visible
+from .streams import OutputError
 
 if TYPE_CHECKING:
     from .examples import Data
@@ -47,13 +52,15 @@ def _stopping(*names: str, **settings: Any) -> Any:
 
 def train(
     ctx: typer.Context,
-    data: DataFile,
+    data: TrainingFile,
     target: Target = None,
     out: NewModelFile = Path("model.cotm"),
     drop: Drop = None,
     x: XName = "X",
     y: YName = "y",
     separator: Separator = None,
+    missing: Missing = None,
+    form: DataForm = None,
     model: Annotated[
         ModelKind | None,
         _learning(
@@ -63,15 +70,17 @@ def train(
         ),
     ] = None,
     n_clauses: Annotated[
-        int | None,
-        _learning("--clauses", min=1, metavar="N", help="Rules to learn.", show_default="500"),
+        Any,
+        _learning(
+            "--clauses", parser=whole(1), metavar="N", help="Rules to learn.", show_default="500"
+        ),
     ] = None,
     T: Annotated[
         Any,
         _learning(
             "--margin",
             metavar="N|auto",
-            parser=number_or_auto(int),
+            parser=number_or_auto(whole(0)),
             help="Voting margin T: more of it lets more rules take part in a decision.",
             show_default="auto, 0.4 per clause",
         ),
@@ -87,30 +96,34 @@ def train(
         ),
     ] = None,
     epochs: Annotated[
-        int | None, _learning(min=1, metavar="N", help="Passes over the data.", show_default="30")
+        Any,
+        _learning(parser=whole(1), metavar="N", help="Passes over the data.", show_default="30"),
     ] = None,
     max_literals: Annotated[
-        int | None,
-        _learning(min=1, metavar="N", help="Most conditions in a rule.", show_default="no limit"),
+        Any,
+        _learning(
+            parser=whole(1), metavar="N", help="Most conditions in a rule.", show_default="no limit"
+        ),
     ] = None,
     max_weight: Annotated[
-        int | None,
-        _learning(min=1, metavar="N", help="Largest weight of a rule.", show_default="no limit"),
+        Any,
+        _learning(
+            parser=whole(1), metavar="N", help="Largest weight of a rule.", show_default="no limit"
+        ),
     ] = None,
     average: Annotated[
-        int | None,
+        Any,
         _learning(
-            min=1,
+            parser=whole(1),
             metavar="N",
             help="How many of the last epochs vote together in prediction; steadies it.",
             show_default="1",
         ),
     ] = None,
     memory_depth: Annotated[
-        int | None,
+        Any,
         _learning(
-            min=1,
-            max=128,
+            parser=whole(1, 128),
             metavar="N",
             help="Reinforcements a condition's memory holds.",
             show_default="128",
@@ -137,10 +150,10 @@ def train(
         _learning(help="Give rare classes more weight.", show_default="none"),
     ] = None,
     random_state: Annotated[
-        int | None,
+        Any,
         _learning(
             "--seed",
-            min=0,
+            parser=whole(0),
             metavar="N",
             help="The same seed gives the same model, to the bit.",
             show_default="random",
@@ -162,8 +175,10 @@ def train(
         ),
     ] = None,
     patience: Annotated[
-        int | None,
-        _stopping(min=1, metavar="N", help="Epochs to wait for better.", show_default="10"),
+        Any,
+        _stopping(
+            parser=whole(1), metavar="N", help="Epochs to wait for better.", show_default="10"
+        ),
     ] = None,
     validation_fraction: Annotated[
         float | None,
@@ -172,8 +187,8 @@ def train(
         ),
     ] = None,
     checkpoint_every: Annotated[
-        int | None,
-        _stopping(min=1, metavar="N", help="Write the model file after every N epochs."),
+        Any,
+        _stopping(parser=whole(1), metavar="N", help="Write the model file after every N epochs."),
     ] = None,
     resume: Annotated[
         bool,
@@ -193,8 +208,9 @@ def train(
     """Train a model and write it to a file.
 
     \b
-    All columns but the target are learned from: numbers, categories, dates.
-    Empty cells are missing values; so are NA, NaN, null, None and ? in CSV.
+    All columns but the target are learned from: numbers, categories, dates
+    and times. Empty cells are missing values, and so are texts such as NA
+    and ?, in every kind of table; --missing says which.
 
     \b
     Ctrl-C saves the last finished epoch, and --resume goes on from there, to
@@ -209,8 +225,24 @@ def train(
     from .. import Checkpoint
     from .examples import read_training
 
-    source = labelled_source(data, target, drop, x, y, separator)
-    check_output(out)
+    if data == STDIN:
+        raise typer.BadParameter(
+            "a training reads a file, so that it can be resumed; write standard input to one",
+            param_hint="DATA",
+        )
+    source = require_target(
+        Source.given(
+            data,
+            target=target,
+            drop=drop,
+            x=x,
+            y=y,
+            separator=separator,
+            missing=missing,
+            form=form,
+        )
+    )
+    check_model_output(out, [data])
     # The parameters have the classifiers' names, so they need not be listed once more.
     given = {
         name: getattr(ctx.params[name], "value", ctx.params[name])
@@ -218,16 +250,15 @@ def train(
         if ctx.params[name] is not None
     }
     learner = resumed_model(out, model, given) if resume else new_model(model, given)
-    examples = read_training(source, images=learner.patch_shape is not None)
+    examples = read_training(source, images=learner.patch_shape is not None, quiet=quiet)
     _warn_about_names(examples)
     learner.set_params(
         callbacks=[] if checkpoint_every is None else [Checkpoint(out, every=checkpoint_every)],
         verbose=0 if quiet else 1,
     )
     seconds = fit(learner, examples, source, out, resume=resume)
-    learner.save(out)
     if not quiet:
-        print_pairs(_summary(learner, examples, seconds, out))
+        _print_summary(learner, examples, seconds, out)
 
 
 def _warn_about_names(examples: Data) -> None:
@@ -236,12 +267,16 @@ def _warn_about_names(examples: Data) -> None:
     for column, reason in row_names(examples.X).items():
         say(
             f"warning: column {column!r} {reason}; if it only names rows, leave it out with "
-            f"--drop {shlex.quote(column)}"
+            f"--drop {visible(shlex.quote(column))}"
         )
 
 
-def _summary(model: Any, examples: Data, seconds: float, out: Path) -> dict[str, str]:
+def _print_summary(model: Any, examples: Data, seconds: float, out: Path) -> None:
     from ..progress import format_seconds
 
     summary = {"rows": f"{len(examples.X):,}", **size(model), **progress(model)}
-    return {**summary, "time": format_seconds(seconds), "model": file_size(out)}
+    try:
+        print_pairs({**summary, "time": format_seconds(seconds), "model": file_size(out)})
+    except OutputError as error:
+        if not error.reader_left:  # the model is written, whoever wants to hear of it
+            raise
