@@ -19,73 +19,12 @@ import numpy as np
 import polars as pl
 import pytest
 import typer.main
-from typer.testing import CliRunner
+from command_line import FAST, ROWS, fails, make_table, program, run, same_model
 
 import cotm
 from cotm import cli
+from cotm.cli.missing import MISSING_TEXTS
 from cotm.cli.options import PARAMETER_OPTIONS
-from cotm.cli.tables import MISSING_TEXTS
-
-ROWS = 240
-FAST = ["--clauses", "40", "--epochs", "4", "--seed", "1", "--quiet"]
-
-
-def run(*words: Any, code: int = 0) -> Any:
-    result = CliRunner().invoke(cli.app, [str(word) for word in words])
-    assert result.exit_code == code, (result.output, result.stderr, result.exception)
-    return result
-
-
-def fails(*words: Any) -> str:
-    """The message of a command that must fail with one line and no result."""
-    result = run(*words, code=1)
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == 1
-    assert "Traceback" not in result.stderr
-    assert "mistake in cotm" not in result.stderr
-    return str(result.stderr)
-
-
-def program(*words: Any, **options: Any) -> subprocess.Popen[str]:
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
-    # Where tests run in the background SIGINT is ignored, and programs would inherit that.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-m", "cotm.cli", *map(str, words)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-            **options,
-        )
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def same_model(first: Path, second: Path) -> bool:
-    a, b = cotm.load(first), cotm.load(second)
-    return bool((a.memory_ == b.memory_).all() and (a.weights_ == b.weights_).all())
-
-
-def make_table() -> pl.DataFrame:
-    """Numbers, categories, missing values, text labels, and a rule behind them."""
-    random = np.random.default_rng(0)
-    age = random.integers(18, 80, ROWS)
-    city = random.choice(["Paris", "Rome", "Oslo"], ROWS)
-    row = pl.int_range(ROWS)
-    return pl.DataFrame(
-        {
-            "age": age,
-            "city": city,
-            "größe in m": random.normal(1.7, 0.1, ROWS).round(2),
-            "label": np.where(age > 50, "old", np.where(city == "Oslo", "north", "south")),
-        }
-    ).with_columns(
-        pl.when(row % 17 == 0).then(None).otherwise(pl.col("age")).alias("age"),
-        pl.when(row % 13 == 0).then(None).otherwise(pl.col("city")).alias("city"),
-    )
 
 
 @pytest.fixture(scope="module")
@@ -360,6 +299,7 @@ def test_help_shows_the_library_defaults() -> None:
             assert str(shown).split(",")[0] == str(default), name
             checked += 1
     assert checked == 12
+    assert hints["missing"].__metadata__[0].show_default == ", ".join(MISSING_TEXTS[1:])
     margin = cotm.CoTMClassifier(1000)._resolve_T() / 1000
     assert f", {margin:g} per clause" in hints["T"].__metadata__[0].show_default
 
