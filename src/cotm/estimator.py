@@ -83,7 +83,7 @@ class Prepared(NamedTuple):
     fitted: Fitted
     training: TrainingSet
     held: Held | None
-    sample: Sample  # of the examples to train on
+    sample: Sample | None  # of all examples to train on
     data: dict[str, Any] | None  # see resuming.py
 
 
@@ -278,7 +278,8 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = distinct_classes(np.asarray(classes))
         else:
             known = labels.classes()
-        files.check_class_names(known)
+        if before is None:
+            files.check_class_names(known)
         targets = make_targets(labels, known)
         weight = example_weights(labels, known, sample_weight, self.class_weight)
         if whole:
@@ -307,7 +308,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for callback in self.callbacks or ():
             if hasattr(callback, "check"):  # what cannot be done is said before the work
                 callback.check(self.get_params(deep=False), known, reader.booleanizer)
-        sample = Sample.of(examples, targets, weight)
+        sample = Sample.of(examples, targets, weight) if whole else None
         training = fitted.machine.prepare(examples, targets, weight)
         return Prepared(fitted, training, held, sample, data)
 
@@ -667,11 +668,12 @@ def _accuracy(multilabel: bool, n_outputs: int, counts: TrainCounts, n_examples:
     return counts.correct / (n_examples * n_outputs) if multilabel else counts.hits / n_examples
 
 
-def _with_sharpness(held: Held | None, sample: Sample, fitted: Fitted) -> Fitted:
+def _with_sharpness(held: Held | None, sample: Sample | None, fitted: Fitted) -> Fitted:
     """With probabilities for these votes: as held-out examples tell, or a sample will."""
     machine, multilabel = fitted.machine, fitted.multilabel
     if held is not None:
         sharpness = judged(machine, held.examples, held.targets, multilabel)
     else:
+        assert sample is not None
         sharpness = Sharpness.to_learn(machine, sample, multilabel, fitted.course.epochs)
     return replace(fitted, sharpness=sharpness)

@@ -20,6 +20,8 @@ from .randomness import split_order
 #: More classes than these, with fewer rows of each than those, are rather a quantity.
 _MANY_CLASSES = 30
 _ROWS_OF_A_CLASS = 100
+#: Bytes of targets from which on it is worth asking the system how many there are.
+_LARGE = 10_000_000
 
 
 class Labels(NamedTuple):
@@ -132,11 +134,12 @@ def distinct_classes(y: NDArray[Any]) -> NDArray[Any]:
 def make_targets(labels: Labels, classes: NDArray[Any]) -> NDArray[np.uint8]:
     """Targets (N, m): one-hot, or the indicator matrix itself."""
     y = labels.values
-    available = available_memory()
-    if available is not None and len(y) * len(classes) > available:
+    needed = len(y) * len(classes)
+    available = available_memory() if needed > _LARGE else None
+    if available is not None and needed > available:
         raise MemoryError(
             f"y has {len(classes)} classes, so the targets of {len(y)} examples need "
-            f"{format_bytes(len(y) * len(classes))}, but {format_bytes(available)} are available; "
+            f"{format_bytes(needed)}, but {format_bytes(available)} are available; "
             "is it really a column of labels?"
         )
     if labels.multilabel:

@@ -18,20 +18,22 @@ def kind_of(model: Any) -> ModelKind:
 def size(model: Any) -> dict[str, str]:
     """How large input and model are."""
     literals = (model.memory_ >= 0).sum(axis=1)
+    states = model.machine_.n_states_
+    of_states = f" in {states} states that vote together" if states > 1 else ""
     empty = int((literals == 0).sum())
     mean = float(literals[literals > 0].mean()) if empty < len(literals) else 0.0
     bits = f"{model.machine_.spec.grid.n_features:,}"
     return {
         "features": f"{model.n_features_in_:,}",
         "bits": bits if model.patch_shape is None else f"{bits} per patch",
-        "clauses": f"{len(literals):,} ({empty:,} empty, {mean:.1f} literals on average)",
+        "clauses": f"{len(literals):,}{of_states} ({empty:,} empty, {mean:.1f} literals on average)",
     }
 
 
 def progress(model: Any) -> dict[str, str]:
     """How far training came."""
     history = model.history_
-    lines = {"epochs": f"{len(history)} of {model.epochs}"}
+    lines = {"epochs": f"{model._course.epochs} of {model.epochs}"}
     if history:
         lines["training accuracy"] = f"{percent(history[-1]['train_accuracy'])} in the last epoch"
     scores = [record.get("validation_accuracy", -1.0) for record in history]
@@ -39,7 +41,7 @@ def progress(model: Any) -> dict[str, str]:
         best = scores.index(max(scores))
         lines["validation accuracy"] = (
             f"{percent(scores[-1])} in the last epoch, {percent(scores[best])} in epoch "
-            f"{best + 1}, the best"
+            f"{history[best]['epoch']}, the best"
         )
     return lines
 

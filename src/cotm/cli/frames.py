@@ -44,9 +44,7 @@ def read_table(source: Source, text_columns: Iterable[str]) -> Table:
             table = _with_dates(_typed(frame, source), {*text_columns})
     if table.frame.height == 0:
         raise ValueError(f"{source.name} holds no rows")
-    # Times of day become the time since midnight: durations, which the library knows.
-    times = [name for name, dtype in table.frame.schema.items() if dtype == pl.Time]
-    return Table(table.frame.with_columns(pl.col(times).cast(pl.Duration("us"))), table.raw)
+    return table
 
 
 @contextmanager
