@@ -82,12 +82,7 @@ ListChange ClauseLists::edit(size_t clause, const uint64_t* include, const uint6
 }
 
 void ClauseLists::rebuild(size_t clause, const uint64_t* include, size_t words) {
-  uint32_t length = 0;
-  for (size_t w = 0; w < words; ++w) {
-    length += static_cast<uint32_t>(std::popcount(include[w] & layout_->content(w)));
-  }
   lists_[clause].length = 0;
-  reserve(clause, length);
   lists_[clause].window = layout_->window(include);
   for (size_t w = 0; w < words; ++w) {
     for (uint64_t bits = include[w] & layout_->content(w); bits; bits &= bits - 1) {
