@@ -48,7 +48,7 @@ class Sample:
             count = min(count, max(1, _MOST_BYTES // int(np.prod(examples.grid.image_shape))))
         rows = np.linspace(0, len(examples) - 1, count).astype(np.int64)
         weight = weight[rows] if len(weight) > 1 else weight
-        return cls(examples[rows].on_host(), targets[rows], weight)
+        return cls(examples[rows], targets[rows], weight)
 
 
 class Sharpness:

@@ -26,7 +26,8 @@ def size(model: Any) -> dict[str, str]:
     return {
         "features": f"{model.n_features_in_:,}",
         "bits": bits if model.patch_shape is None else f"{bits} per patch",
-        "clauses": f"{len(literals):,}{of_states} ({empty:,} empty, {mean:.1f} literals on average)",
+        "clauses": f"{len(literals):,}{of_states} ({empty:,} empty, {mean:.1f} literals on "
+        "average)",
     }
 
 
