@@ -398,7 +398,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._basic_plan(fitted, shuffle=self.shuffle),
             patience=self.patience,
             callbacks=[partial(callback, self) for callback in self.callbacks or ()],
-            follow=partial(self._follow_changes, self.get_params(deep=False)),
+            follow=partial(self._follow_changes, vars(self).copy()) if self.callbacks else None,
             finish=partial(_with_sharpness, held, prepared.sample),
             verbose=int(self.verbose),
         )
@@ -427,8 +427,9 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, before: dict[str, Any], plan: Plan, fitted: Fitted, training: TrainingSet
     ) -> tuple[Plan, Fitted, TrainingSet]:
         """Let parameters that callbacks have set take effect from the next epoch on."""
-        now = self.get_params(deep=False)
-        changed = [name for name in now if repr(now[name]) != repr(before[name])]
+        now = vars(self).copy()
+        names = [name for name in now if name[0] != "_"]  # what is learned is not a parameter
+        changed = [name for name in names if repr(now[name]) != repr(before[name])]
         if not changed:
             return plan, fitted, training
         for name in changed:

@@ -58,9 +58,11 @@ def selection_scale(e: float, weight: NDArray[np.float64]) -> NDArray[np.uint64]
            [1.  , 0.5 ],
            [7.  , 3.5 ]])
     """
-    weight = np.asarray(weight, dtype=np.float64)
-    if weight.ndim == 1:
-        weight = np.column_stack([np.minimum(weight, 1.0), np.maximum(weight, 1.0)])
-    factors = np.minimum(weight[:, :1] * np.array([1.0, e]), 1.0) * weight[:, 1:]
+    weight = np.asarray(weight, dtype=np.float64).reshape(len(weight), -1)
+    if weight.shape[1] == 1:
+        light, heavy = np.minimum(weight, 1.0), np.maximum(weight, 1.0)
+    else:
+        light, heavy = weight[:, :1], weight[:, 1:]
+    factors = np.minimum(light * np.array([1.0, e]), 1.0) * heavy
     # No distance is so small a share of T that a larger factor would change anything.
     return np.rint(np.minimum(factors, 2.0**31) * 2.0**32).astype(np.uint64)
