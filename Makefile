@@ -4,13 +4,14 @@ VENV := .venv
 PIP := $(VENV)/bin/pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -type f -not -name '*.pyc')
 
-.PHONY: help demo test test-cuda lint format bench bench-full bench-gpu plot-tools cuda-tools \
+.PHONY: help demo test test-matrix test-cuda lint format bench bench-full bench-gpu plot-tools cuda-tools \
   sanitize sanitize-cuda clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      train a model on data that needs no download, and show its rules"
 	@echo "make test      lint, types, doctests and all tests"
+	@echo "make test-matrix  the tests on the oldest and newest versions of Python and libraries"
 	@echo "make lint      ruff, clang-format, mypy"
 	@echo "make format    rewrite the sources as lint wants them"
 	@echo "make bench     cotm beside its peers on small slices, with plots, in two minutes"
@@ -52,6 +53,10 @@ demo: $(VENV)/.installed
 
 test: lint
 	$(VENV)/bin/pytest -n 2 tests --doctest-modules --ignore-glob="*/backends/cuda.py" $$($(VENV)/bin/python -c "import cotm; print(cotm.__path__[0])")
+
+# Environments go to build/matrix; other Pythons than those on the path by COTM_PYTHONS.
+test-matrix: | $(VENV)/bin/python
+	$(VENV)/bin/python tests/matrix.py
 
 lint: $(VENV)/.installed
 	$(VENV)/bin/ruff check .

@@ -42,14 +42,14 @@ class CoTMClassifier(TsetlinClassifier):
     average : int
         How many states vote together in prediction: those after each of the last epochs. Steadies
         accuracies that swing from epoch to epoch, as on text or noisy labels. ``memory_``,
-        ``weights_``, rules and clause outputs are of the last one.
+        ``weights_`` and clause outputs are then of all of them, one below the other.
     booleanize : "auto", None, or transformer
         How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
         None: X must hold bits.
     class_weight : dict or "balanced", optional
         Factors on the selection probability by class. Above 1, those of the other classes are
-        lowered instead, to a tenth at the most.
+        lowered instead, to a tenth at the most. Sample weights come on top, and do count above 1.
     shuffle : bool
         Present examples in a new order each epoch.
     early_stopping, validation_fraction, patience
@@ -59,7 +59,9 @@ class CoTMClassifier(TsetlinClassifier):
         ``fit`` goes on for ``epochs`` more instead of beginning anew.
     callbacks : list of callables, optional
         Each is called as ``callback(estimator, record)`` after every epoch; returning True
-        ends the training. See :class:`cotm.Checkpoint`.
+        ends the training. What it sets on the estimator (``s``, ``T``, ``epochs``, ...) counts
+        from the next epoch on; what training is built on, as ``n_clauses``, cannot change. See
+        :class:`cotm.Checkpoint`.
     backend : {"auto", "native", "cuda", "cuda:1", "reference"}
         Where it runs; ``"auto"`` takes a GPU where one is there and gains. Results are the same
         to the bit.
@@ -75,8 +77,9 @@ class CoTMClassifier(TsetlinClassifier):
     ----------
     memory_ : int8 (n_clauses, L)
         A literal is included in a clause iff its entry is >= 0. Bits come first, then
-        their negations.
+        their negations. With ``average``, (states * n_clauses, L), the last state last.
     weights_ : int32 (n_clauses, outputs)
+        ``clause_outputs(X) @ weights_`` are the votes.
     T_, seed_, step_ : int
     history_ : list of dict
     classes_, n_features_in_, feature_names_in_
