@@ -31,7 +31,7 @@ import numpy as np
 
 import cotm
 from cotm.backends import cuda
-from cotm.backends.cuda_plan import PARTS, Plan
+from cotm.backends.cuda.layout import PARTS, Plan
 
 ROOT = Path(__file__).resolve().parent.parent
 #: clauses -> T, s

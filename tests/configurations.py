@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from cotm.literals import Examples, PatchGrid
-from cotm.spec import WEIGHT_LIMIT, Spec, selection_scale
+from cotm.core.examples import Examples
+from cotm.core.patches import PatchGrid
+from cotm.core.spec import WEIGHT_LIMIT, Spec, selection_scale
 
 
 @dataclass

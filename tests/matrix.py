@@ -45,7 +45,7 @@ ROWS = {
     "oldest": (min, oldest()),
     "scikit-learn 1.6, polars 2": (max, ["scikit-learn==1.6.*", "polars>=2", "pandas"]),
     "scikit-learn 1.7": (max, ["scikit-learn==1.7.*", "polars", "pandas==2.*"]),
-    "scikit-learn 1.8, pandas 3": (min, ["scikit-learn==1.8.*", "polars==1.*", "pandas>=2.2"]),
+    "scikit-learn 1.8, pandas 3": (max, ["scikit-learn==1.8.*", "polars==1.*", "pandas>=3"]),
     "newest": (max, ["numpy", "scipy", "scikit-learn", "polars", "pandas"]),
 }
 

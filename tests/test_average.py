@@ -9,7 +9,7 @@ from scipy import sparse
 
 import cotm
 from cotm import CoTMClassifier, Machine, TMClassifier
-from cotm.states import voters
+from cotm.core.state import voters
 
 RNG = np.random.default_rng(11)
 X = RNG.integers(0, 2, (150, 13), dtype=np.uint8)
@@ -135,7 +135,7 @@ def test_a_checkpoint_with_states_resumes(tmp_path):
 )
 def test_states_that_do_not_fit_are_refused(name, change, tmp_path, monkeypatch):
     model = small(average=3).fit(X, Y)
-    encode = cotm.files._encode
+    encode = cotm.files.model_files._encode
 
     def damaged(estimator):
         header, tensors = encode(estimator)
@@ -144,7 +144,7 @@ def test_states_that_do_not_fit_are_refused(name, change, tmp_path, monkeypatch)
             tensors[name] = np.ascontiguousarray(change(tensor))
         return header, tensors
 
-    monkeypatch.setattr(cotm.files, "_encode", damaged)
+    monkeypatch.setattr(cotm.files.model_files, "_encode", damaged)
     model.save(tmp_path / "m.cotm")
     with pytest.raises(cotm.ModelFileError, match="earlier"):
         cotm.load(tmp_path / "m.cotm")
@@ -259,7 +259,7 @@ def test_a_best_epoch_is_brought_within_lowered_caps(change, tmp_path):
 def test_memory_for_the_states_is_counted(monkeypatch):
     costs = [small(average=k).estimate(X, Y)["bytes"] for k in (1, 10, 100)]
     assert costs[0] < costs[1] < costs[2]
-    monkeypatch.setattr(cotm.states, "available_memory", lambda: int(costs[1]))
+    monkeypatch.setattr(cotm.core.state, "available_memory", lambda: int(costs[1]))
     with pytest.raises(MemoryError, match=r"average=100.*use fewer states"):
         small(average=100).fit(X, Y)
     small(average=2).fit(X, Y)

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 import cotm
 from cotm.backends import make_backend, resolve_backend
 from cotm.backends.reference import ReferenceBackend, selection_thresholds
-from cotm.literals import MAX_FEATURES, Examples, PatchGrid, image_grid
-from cotm.spec import Spec, selection_scale
-from cotm.states import start_weights
+from cotm.core.examples import Examples
+from cotm.core.patches import MAX_FEATURES, PatchGrid, image_grid
+from cotm.core.spec import Spec, selection_scale
+from cotm.core.state import start_weights
 
 _native = pytest.importorskip("cotm._native", reason="the native extension is not built")
 from cotm.backends.native import NativeBackend  # noqa: E402

@@ -28,7 +28,7 @@ from cotm.booleanize import (
     booleanizer_from_state,
 )
 from cotm.booleanize.blur import blur, gaussian_kernel
-from cotm.booleanize.features import number_texts
+from cotm.booleanize.descriptions import number_texts
 from cotm.booleanize.thresholds import learn_thresholds
 
 quick = settings(deadline=None, max_examples=60)

@@ -13,10 +13,10 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 
 import cotm
-import cotm.training
+import cotm.estimator.training
 from cotm import CoTMClassifier, TMClassifier
-from cotm.progress import Silent
-from cotm.targets import split_validation
+from cotm.estimator.progress import Silent
+from cotm.model.labels import split_validation
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 RNG = np.random.default_rng(0)
@@ -485,7 +485,9 @@ def interrupt_in_epoch(monkeypatch):
             def epoch_done(self, record):
                 self.finished = record["epoch"]
 
-        monkeypatch.setattr(cotm.training, "make_reporter", lambda *arguments: Interrupting())
+        monkeypatch.setattr(
+            cotm.estimator.training, "make_reporter", lambda *arguments: Interrupting()
+        )
 
     yield arrange
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

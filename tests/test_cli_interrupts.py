@@ -16,7 +16,7 @@ import pytest
 from command_line import program, run, same_model
 
 import cotm
-from cotm.interrupts import InterruptFlag, InterruptGuard
+from cotm.core.interrupts import InterruptFlag, InterruptGuard
 
 #: Makes every file take its time to appear.
 SLOW_SAVE = """

@@ -19,7 +19,7 @@ from command_line import FAST, fails, make_table, program, run
 
 import cotm
 from cotm.cli.show import visible
-from cotm.progress import make_reporter
+from cotm.estimator.progress import make_reporter
 
 #: A title for the terminal, its bell, text to the left, a hidden line end, and Python's C1.
 HOSTILE = "\x1b]0;title\x07 \u202egnp\u2066 \x9b2J\x7f"

@@ -7,9 +7,10 @@ import time
 import numpy as np
 import pytest
 
-from cotm.literals import Examples, PatchGrid
-from cotm.spec import Spec, selection_scale
-from cotm.states import start_weights
+from cotm.core.examples import Examples
+from cotm.core.patches import PatchGrid
+from cotm.core.spec import Spec, selection_scale
+from cotm.core.state import start_weights
 
 pytest.importorskip("cotm._native", reason="the native extension is not built")
 from cotm.backends.native import NativeBackend

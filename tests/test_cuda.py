@@ -15,14 +15,15 @@ from configurations import assert_equal, outcome, random_configuration
 import cotm
 import cotm.machine
 from cotm import backends
-from cotm.backends import cuda_plan
-from cotm.backends.cuda_plan import BatchLayout, Sizes, make_plan
+from cotm.backends.cuda import layout as cuda_plan
+from cotm.backends.cuda.layout import BatchLayout, Sizes, make_plan
 from cotm.backends.reference import ReferenceBackend
-from cotm.literals import Examples, PatchGrid
-from cotm.spec import WEIGHT_LIMIT, Spec, selection_scale
-from cotm.states import start_weights
+from cotm.core.examples import Examples
+from cotm.core.patches import PatchGrid
+from cotm.core.spec import WEIGHT_LIMIT, Spec, selection_scale
+from cotm.core.state import start_weights
 
-SOURCE = Path(cotm.__file__).parent / "backends" / "cotm.cu"
+SOURCE = Path(cotm.__file__).parent / "backends" / "cuda" / "cotm.cu"
 
 try:
     import cupy as cp
@@ -37,7 +38,7 @@ no_gpu = pytest.mark.skipif(not WHY_NOT, reason="there is a CUDA device")
 
 if not WHY_NOT:
     from cotm.backends import cuda
-    from cotm.backends.cuda import CudaBackend
+    from cotm.backends.cuda.backend import CudaBackend
     from cotm.backends.native import NativeBackend
 
 
@@ -372,9 +373,9 @@ def test_device_arrays_stay_where_they_are(monkeypatch):
         raise AssertionError("X was copied to the host")
 
     model = cotm.CoTMClassifier(20, epochs=1, random_state=1, backend="cuda")
-    monkeypatch.setattr("cotm.gpu_arrays.to_host", copied)
-    monkeypatch.setattr("cotm.inputs.to_host", copied)
-    monkeypatch.setattr("cotm.literals.to_host", copied)
+    monkeypatch.setattr("cotm.core.gpu_arrays.to_host", copied)
+    monkeypatch.setattr("cotm.model.inputs.to_host", copied)
+    monkeypatch.setattr("cotm.core.examples.to_host", copied)
     model.fit(on_device, y).predict(on_device)
 
 

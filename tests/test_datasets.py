@@ -13,7 +13,7 @@ import pytest
 
 from cotm.datasets import fetch as fetching
 from cotm.datasets import (
-    images,
+    idx as images,
     load_cifar10,
     load_fashion_mnist,
     load_imdb,

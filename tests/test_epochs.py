@@ -10,8 +10,8 @@ import scipy.sparse
 
 import cotm
 from cotm import CoTMClassifier, Machine
-from cotm import estimator as estimator_module
-from cotm.fitted import MOST_RECORDS
+from cotm.estimator import base as estimator_module
+from cotm.model.fitted import MOST_RECORDS
 
 RNG = np.random.default_rng(3)
 X = RNG.integers(0, 2, (120, 20), dtype=np.uint8)
@@ -155,7 +155,7 @@ def test_warm_start_after_early_stopping_learns_something_new():
 
 def test_history_does_not_grow_for_ever(monkeypatch, tmp_path):
     assert MOST_RECORDS >= 10_000
-    monkeypatch.setattr("cotm.fitted.MOST_RECORDS", 5)
+    monkeypatch.setattr("cotm.model.fitted.MOST_RECORDS", 5)
     model = small()
     for _ in range(8):
         model.partial_fit(X[:3], Y[:3], classes=[0, 1])
@@ -165,7 +165,7 @@ def test_history_does_not_grow_for_ever(monkeypatch, tmp_path):
     assert loaded.history_[-1]["epoch"] == 9
     stopped = small(early_stopping=True, epochs=60, patience=8).fit(X, Y)
     unlimited = len(stopped.history_)
-    monkeypatch.setattr("cotm.fitted.MOST_RECORDS", 10_000)
+    monkeypatch.setattr("cotm.model.fitted.MOST_RECORDS", 10_000)
     whole = small(early_stopping=True, epochs=60, patience=8).fit(X, Y)
     assert unlimited <= 6 and state(stopped)[:3] == state(whole)[:3]
 

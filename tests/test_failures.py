@@ -25,9 +25,10 @@ import ctypes, sys
 import numpy as np, scipy.sparse
 import cotm
 from cotm.backends.native import NativeBackend
-from cotm.literals import Examples, PatchGrid
-from cotm.spec import Spec, selection_scale
-from cotm.states import start_weights
+from cotm.core.examples import Examples
+from cotm.core.patches import PatchGrid
+from cotm.core.spec import Spec, selection_scale
+from cotm.core.state import start_weights
 
 system = ctypes.CDLL(None)
 system.fail_allocations.argtypes = [ctypes.c_long, ctypes.c_bool]

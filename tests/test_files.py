@@ -14,7 +14,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 import cotm
 from cotm import CoTMClassifier, ModelFileError, TMClassifier
-from cotm.files import _checksum
+from cotm.files.model_files import _checksum
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 FIXTURE = Path(__file__).parent / "data" / "format1.cotm"
@@ -294,7 +294,7 @@ def test_a_model_opens_where_its_backend_is_missing(saved, tmp_path, monkeypatch
             raise ValueError("backend='cuda' is not available")
         return "native"
 
-    monkeypatch.setattr("cotm.files.resolve_backend", resolve_backend)
+    monkeypatch.setattr("cotm.files.model_files.resolve_backend", resolve_backend)
     header, tensors = unpack(saved)
     trained_elsewhere = {**header, "parameters": {**header["parameters"], "backend": "cuda"}}
     model = load_bytes(pack(trained_elsewhere, tensors), tmp_path)

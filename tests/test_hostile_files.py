@@ -16,8 +16,8 @@ from sklearn.datasets import load_digits, load_iris
 
 import cotm
 from cotm import CoTMClassifier, ModelFileError, TMClassifier
-from cotm.files import MAX_CLASS_NAME, _checksum, _encode
-from cotm.texts import pack_texts, unpack_texts
+from cotm.files.model_files import MAX_CLASS_NAME, _checksum, _encode
+from cotm.files.texts import pack_texts, unpack_texts
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 DIGITS_X, DIGITS_Y = load_digits(return_X_y=True)
@@ -266,7 +266,7 @@ def test_class_names_are_names(encoded, tmp_path):
 
 LOAD = """
 import resource, sys, cotm, safetensors.numpy
-from cotm import files
+from cotm.files import model_files as files
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[2]) * 2**20,) * 2)
 try:
@@ -351,10 +351,10 @@ def test_trailing_bytes_are_damage(encoded, tmp_path):
 
 def test_a_file_that_does_not_fit_into_memory(encoded, tmp_path, monkeypatch):
     data = pack(*encoded[0])
-    monkeypatch.setattr("cotm.model_bytes.available_memory", lambda: 2 * len(data) - 1)
+    monkeypatch.setattr("cotm.files.container.available_memory", lambda: 2 * len(data) - 1)
     with pytest.raises(MemoryError, match=r"mutant\.cotm.*needs about .* free some memory"):
         load_bytes(data, tmp_path)
-    monkeypatch.setattr("cotm.model_bytes.available_memory", lambda: 2 * len(data))
+    monkeypatch.setattr("cotm.files.container.available_memory", lambda: 2 * len(data))
     load_bytes(data, tmp_path)
 
 

@@ -10,14 +10,15 @@ import pytest
 import scipy.sparse
 
 import cotm
-from cotm import Machine, parameters
+from cotm import Machine
 from cotm.backends.threads import TrainingThreads
+from cotm.core import parameters
+from cotm.core.parameters import resolve_n_jobs
+from cotm.core.patches import PatchGrid
+from cotm.core.spec import Spec
+from cotm.core.state import start_weights
 from cotm.datasets import make_noisy_xor_2d
-from cotm.literals import PatchGrid
 from cotm.machine import _FIRST_SLICE
-from cotm.parameters import resolve_n_jobs
-from cotm.spec import Spec
-from cotm.states import start_weights
 
 XOR_X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 XOR_Y = np.column_stack(
@@ -259,7 +260,7 @@ def test_error_in_a_pass_leaves_the_last_finished_one():
 def test_ctrl_c_in_fit_raises_after_a_whole_epoch():
     X, Y = random_data(rows=2000)
     machine = Machine(200, T=100, random_state=0)
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         machine.fit(X, Y, epochs=5000)

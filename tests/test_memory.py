@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from cotm import parameters
-from cotm.parameters import _left_by_cgroups, available_memory
+from cotm.core import parameters
+from cotm.core.parameters import _left_by_cgroups, available_memory
 
 UNDER_LIMIT = """
 import resource, sys
 import numpy as np, cotm
-from cotm.parameters import available_memory
+from cotm.core.parameters import available_memory
 X = np.random.default_rng(0).integers(0, 2, (20, 1000))
 cotm.CoTMClassifier(10, epochs=1).fit(X, X[:, 0])
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()

@@ -27,7 +27,7 @@ from cotm import (
 )
 from cotm.booleanize import bit_features_of, features_from_state, features_to_state, plain_array
 from cotm.booleanize.described import DescribedBits
-from cotm.files import _checksum
+from cotm.files.model_files import _checksum
 from cotm.rules import feature_descriptions
 
 RNG = np.random.default_rng(0)

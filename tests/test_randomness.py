@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cotm.randomness import (
+from cotm.core.randomness import (
     U32,
     U64,
     Purpose,

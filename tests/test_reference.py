@@ -5,7 +5,7 @@ import pytest
 from configurations import random_configuration
 
 from cotm.backends.reference import ReferenceBackend
-from cotm.randomness import Purpose, hash32, make_key, step_key
+from cotm.core.randomness import Purpose, hash32, make_key, step_key
 
 
 def naive_literals(bits, grid):

@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 import cotm
 from cotm import BitFeature, Booleanizer, Condition, CoTMClassifier, ImageThermometer, Rule
 from cotm.conditions import is_possible
-from cotm.literals import PatchGrid, patch_features
+from cotm.core.patches import PatchGrid, patch_features
 from cotm.rules import feature_descriptions, rules, simplify
 
 

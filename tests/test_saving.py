@@ -17,7 +17,13 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 import cotm
 from cotm import Checkpoint, CoTMClassifier, ModelFileError, TMClassifier
-from cotm.files import MAX_CLASS_NAME, _checksum, _encode, check_class_names, check_saveable
+from cotm.files.model_files import (
+    MAX_CLASS_NAME,
+    _checksum,
+    _encode,
+    check_class_names,
+    check_saveable,
+)
 
 X, Y = load_iris(return_X_y=True)
 Fraction, Decimal = fractions.Fraction, decimal.Decimal
@@ -197,7 +203,7 @@ def test_long_class_names(monkeypatch):
     check_class_names(np.arange(5))
     with pytest.raises(ValueError, match=r"'bbb.* has 10001 characters; .* shorter name"):
         check_class_names(np.array(["a", "b" * (MAX_CLASS_NAME + 1)]))
-    monkeypatch.setattr("cotm.files._MAX_CLASS_TEXT", 1000)
+    monkeypatch.setattr("cotm.files.model_files._MAX_CLASS_TEXT", 1000)
     with pytest.raises(ValueError, match=r"201 classes .* too much memory"):
         check_class_names(np.array([*map(str, range(200)), "x" * 5]))
 
@@ -297,7 +303,7 @@ def header_of(path):
 
 @pytest.fixture
 def long_from_1000(monkeypatch):
-    monkeypatch.setattr("cotm.files._LONG_TEXT", 1000)
+    monkeypatch.setattr("cotm.files.model_files._LONG_TEXT", 1000)
 
 
 def test_many_long_categories_go_into_tensors(long_from_1000, tmp_path):

@@ -9,9 +9,10 @@ from configurations import random_configuration
 
 from cotm.backends.protocol import TrainCounts
 from cotm.backends.reference import ReferenceBackend
-from cotm.literals import Examples, PatchGrid
-from cotm.spec import Spec, selection_scale
-from cotm.states import start_weights
+from cotm.core.examples import Examples
+from cotm.core.patches import PatchGrid
+from cotm.core.spec import Spec, selection_scale
+from cotm.core.state import start_weights
 
 _native = pytest.importorskip("cotm._native", reason="the native extension is not built")
 from cotm.backends.native import NativeBackend  # noqa: E402

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cotm import Booleanizer, Categories, CoTMClassifier, Thermometer
 from cotm.booleanize import booleanizer_from_state
-from cotm.booleanize.tables import read_table, unmask
+from cotm.booleanize.frames import read_table, unmask
 from cotm.booleanize.thresholds import round_seconds
 
 DAYS = pd.to_datetime(["2020-01-01", "2021-01-01", "2022-01-01"])

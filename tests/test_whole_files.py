@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from cotm.whole_files import check_replaceable, replace_file
+from cotm.core.whole_files import check_replaceable, replace_file
 
 WRITER = """
 import sys, random
 from pathlib import Path
-from cotm.whole_files import replace_file
+from cotm.core.whole_files import replace_file
 path, number = Path(sys.argv[1]), int(sys.argv[2])
 rng = random.Random(number)
 print("ready", flush=True)
@@ -134,7 +134,7 @@ def test_nothing_is_left_behind_by_exceptions(problem, call, tmp_path, monkeypat
 def test_left_overs_of_killed_writers_go_with_the_next_save(tmp_path):
     path = tmp_path / "file"
     script = (
-        "import os, signal, sys; from pathlib import Path; from cotm import whole_files\n"
+        "import os, signal, sys; from pathlib import Path; from cotm.core import whole_files\n"
         "os.fsync = lambda fd: os.kill(os.getpid(), signal.SIGKILL)\n"
         "whole_files.replace_file(Path(sys.argv[1]), b'data', 'the test')"
     )
@@ -182,7 +182,7 @@ def test_a_temporary_file_that_is_removed_before_it_is_locked_is_made_again(tmp_
 
 def test_without_locks(tmp_path, monkeypatch):
     """As on Windows: the file is whole all the same."""
-    monkeypatch.setattr("cotm.whole_files.fcntl", None)
+    monkeypatch.setattr("cotm.core.whole_files.fcntl", None)
     for data in (b"one", b"two"):
         replace_file(tmp_path / "file", data, "the test")
         assert (tmp_path / "file").read_bytes() == data

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
         ImageThermometer,
         Thermometer,
     )
-    from .checkpoint import Checkpoint
     from .classifier import CoTMClassifier, TMClassifier
     from .conditions import Condition
-    from .files import ModelFileError, load
+    from .estimator.checkpoint import Checkpoint
+    from .files.model_files import ModelFileError, load
     from .machine import Machine
     from .rules import Rule
 
@@ -49,7 +49,7 @@ _HOMES = {
     "BitFeature": "booleanize",
     "Booleanizer": "booleanize",
     "Categories": "booleanize",
-    "Checkpoint": "checkpoint",
+    "Checkpoint": "estimator.checkpoint",
     "CoTMClassifier": "classifier",
     "Condition": "conditions",
     "ImageThermometer": "booleanize",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .estimator import TsetlinClassifier
+from .estimator.base import TsetlinClassifier
 
 
 class CoTMClassifier(TsetlinClassifier):

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .backends import Backend, TrainCounts, choose_backend, make_backend, resolve_backend
-from .forks import Lock, tell_after_fork
-from .gpu_arrays import to_host
-from .interrupts import InterruptFlag
-from .literals import MAX_FEATURES, Examples, PatchGrid, as_examples, image_grid
-from .parameters import (
+from .core.examples import Examples, as_examples
+from .core.forks import Lock, tell_after_fork
+from .core.gpu_arrays import to_host
+from .core.interrupts import InterruptFlag
+from .core.parameters import (
     MAX_CLAUSES,
     MAX_OUTPUTS,
     MAX_T,
@@ -28,9 +28,10 @@ from .parameters import (
     check_pair,
     resolve_n_jobs,
 )
-from .randomness import new_seed, pass_order
-from .spec import WEIGHT_LIMIT, Spec, forget_threshold, selection_scale
-from .states import (
+from .core.patches import MAX_FEATURES, PatchGrid, image_grid
+from .core.randomness import new_seed, pass_order
+from .core.spec import WEIGHT_LIMIT, Spec, forget_threshold, selection_scale
+from .core.state import (
     PastState,
     Snapshot,
     check_fits_memory,

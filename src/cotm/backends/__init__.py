@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spec import Spec
+from ..core.spec import Spec
 from .protocol import Backend, TrainCounts
 from .threads import prediction_nanoseconds, step_nanoseconds
 
@@ -31,7 +31,7 @@ __all__ = [
 _BACKENDS = {
     "reference": ("reference", "ReferenceBackend"),
     "native": ("native", "NativeBackend"),
-    "cuda": ("cuda", "CudaBackend"),
+    "cuda": ("cuda.backend", "CudaBackend"),
 }
 #: A GPU takes about 3 microseconds per example however few the clauses are, and a second to
 #: start. From this much work of one processor on, per example and per pass, it gains; see

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
-from ..literals import Examples
-from ..spec import Spec
+from ..core.examples import Examples
+from ..core.spec import Spec
 from .protocol import TrainCounts
 from .threads import TrainingThreads, prediction_threads
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..literals import Examples
+from ..core.examples import Examples
 
 
 class TrainCounts(NamedTuple):

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..literals import Examples, patch_literals
-from ..randomness import U32, U64, Purpose, hash32, literal_draws, make_key, step_key
-from ..spec import Spec
+from ..core.examples import Examples, patch_literals
+from ..core.randomness import U32, U64, Purpose, hash32, literal_draws, make_key, step_key
+from ..core.spec import Spec
 from .protocol import TrainCounts
 
 Bool = NDArray[np.bool_]

@@ -1,10 +1,10 @@
 """Turning real data into bits, with a readable name for every bit."""
 
-from .columns import Booleanizer, Categories, Thermometer
 from .described import bit_features_of, plain_array
-from .features import BitFeature, features_from_state, features_to_state
+from .descriptions import BitFeature, features_from_state, features_to_state
 from .images import AdaptiveGaussianThreshold, ImageThermometer
-from .state import booleanizer_from_state
+from .state import booleanizer_from_state, is_own
+from .tabular import Booleanizer, Categories, Thermometer
 
 __all__ = [
     "AdaptiveGaussianThreshold",
@@ -17,5 +17,6 @@ __all__ = [
     "booleanizer_from_state",
     "features_from_state",
     "features_to_state",
+    "is_own",
     "plain_array",
 ]

@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .checks import VERSION, expect, expect_keys, expect_type
-from .codes import ColumnCode, pack_codes, unpack_codes
 from .described import Description, with_description
-from .features import BitFeature
-from .tables import Table, default_names, read_table
+from .descriptions import BitFeature
+from .encodings import ColumnCode, pack_codes, unpack_codes
+from .frames import Table, default_names, read_table
 from .thresholds import check_n_bits, compare_sparse
 
 # More texts than this in a column are rather names of rows, or prose.

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from .features import BitFeature
-from .tables import unmask
+from .descriptions import BitFeature
+from .frames import unmask
 
 
 class Description:

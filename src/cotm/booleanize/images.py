@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from .blur import blur, gaussian_kernel
 from .checks import VERSION, expect, expect_keys, expect_type, pack_groups, unpack_groups
 from .described import Description, with_description
-from .features import BitFeature, threshold_features
-from .tables import unmask
+from .descriptions import BitFeature, threshold_features
+from .frames import unmask
 from .thresholds import check_n_bits, learn_thresholds
 
 # Pixels per block of work: large enough for NumPy, small enough for the processor's cache.

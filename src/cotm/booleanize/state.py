@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from .checks import VERSION, expect
-from .columns import Booleanizer, Categories, Thermometer
 from .images import AdaptiveGaussianThreshold, ImageThermometer
+from .tabular import Booleanizer, Categories, Thermometer
 
 _CLASSES = {
     kind.__name__: kind
     for kind in (Thermometer, Categories, Booleanizer, AdaptiveGaussianThreshold, ImageThermometer)
 }
+
+
+def is_own(booleanizer: Any) -> bool:
+    """Whether it is one of cotm's booleanizers, which model files can hold."""
+    return type(booleanizer) is _CLASSES.get(type(booleanizer).__name__)
 
 
 def booleanizer_from_state(meta: dict[str, Any], arrays: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..interrupts import InterruptGuard
+from ..core.interrupts import InterruptGuard
 from .errors import INTERRUPTED
 from .facts import kind_of
 from .options import PARAMETER_OPTIONS, ModelKind

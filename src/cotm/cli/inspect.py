@@ -93,7 +93,7 @@ def info(
 def _installation() -> dict[str, str]:
     from .. import __version__
     from ..backends import backend_names
-    from ..parameters import available_processors
+    from ..core.parameters import available_processors
 
     facts = {
         "cotm": __version__,
@@ -124,7 +124,7 @@ def _backend_state(name: str) -> str:
 
 def _model_facts(path: Path) -> dict[str, str]:
     from .. import load
-    from ..files import FORMAT
+    from ..files.model_files import FORMAT
 
     model = load(path)
     facts = {

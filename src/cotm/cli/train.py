@@ -272,7 +272,7 @@ def _warn_about_names(examples: Data) -> None:
 
 
 def _print_summary(model: Any, examples: Data, seconds: float, out: Path) -> None:
-    from ..progress import format_seconds
+    from ..estimator.progress import format_seconds
 
     summary = {"rows": f"{len(examples.X):,}", **size(model), **progress(model)}
     try:

@@ -5,7 +5,7 @@ is in neither from where its makers publish it, checked against a checksum. Down
 ``pip install "cotm[data]"``.
 """
 
-from .images import load_cifar10, load_fashion_mnist, load_kmnist, load_mnist
+from .idx import load_cifar10, load_fashion_mnist, load_kmnist, load_mnist
 from .reviews import load_imdb
 from .xor import make_noisy_xor_2d
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..randomness import new_seed
+from ..core.randomness import new_seed
 
 
 def make_noisy_xor_2d(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..randomness import split_order
+from ..core.randomness import split_order
 from . import paper
 from .images import TITLES, load_bits, one_column, parameters
 from .lab import Lab, Run, last_epochs

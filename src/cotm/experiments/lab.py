@@ -20,9 +20,9 @@ import numpy as np
 from .. import __version__
 from ..backends import device_title
 from ..classifier import CoTMClassifier, TMClassifier
-from ..parameters import available_processors
-from ..progress import format_seconds
-from ..whole_files import replace_file
+from ..core.parameters import available_processors
+from ..core.whole_files import replace_file
+from ..estimator.progress import format_seconds
 
 Key = TypeVar("Key")
 

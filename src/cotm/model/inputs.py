@@ -10,7 +10,7 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from .booleanize import (
+from ..booleanize import (
     AdaptiveGaussianThreshold,
     BitFeature,
     Booleanizer,
@@ -18,11 +18,12 @@ from .booleanize import (
     bit_features_of,
     plain_array,
 )
-from .booleanize.base import names_message
-from .booleanize.tables import string_names
-from .gpu_arrays import as_gpu_array, beside, on_gpu, to_host
-from .literals import Examples, PatchGrid, as_examples, image_grid
-from .parameters import check_pair
+from ..booleanize.base import names_message
+from ..booleanize.frames import string_names
+from ..core.examples import Examples, as_examples
+from ..core.gpu_arrays import as_gpu_array, beside, on_gpu, to_host
+from ..core.parameters import check_pair
+from ..core.patches import PatchGrid, image_grid
 
 
 class InputReader:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .gpu_arrays import beside, to_host
-from .literals import Examples
+from ..core.examples import Examples
+from ..core.gpu_arrays import beside, to_host
 
 _ROWS = 8192  # packed at a time
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..literals import PatchGrid
-from ..spec import Spec
+from ...core.patches import PatchGrid
+from ...core.spec import Spec
 
 BATCH = 32  # kBatch, kKeys and the size of a Head in cotm.cu
 _KEYS = 32

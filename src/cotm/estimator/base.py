@@ -16,14 +16,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_consistent_length
 
-from . import files
-from .backends import TrainCounts
-from .fitted import Course, Fitted, Record
-from .forks import Lock
-from .inputs import InputReader
-from .literals import Examples
-from .machine import Machine, TrainingSet
-from .parameters import (
+from ..backends import TrainCounts
+from ..core.examples import Examples
+from ..core.forks import Lock
+from ..core.parameters import (
     MAX_CLAUSES,
     MAX_T,
     check_choice,
@@ -32,13 +28,13 @@ from .parameters import (
     check_number,
     format_bytes,
 )
-from .probabilities import Sample, Sharpness, judged, probabilities
-from .progress import format_seconds
-from .resuming import check_same_data, describe_data
-from .rules import Rule, rules
-from .spec import selection_scale
-from .states import training_bytes
-from .targets import (
+from ..core.spec import selection_scale
+from ..core.state import training_bytes
+from ..files import model_files as files
+from ..machine import Machine, TrainingSet
+from ..model.fitted import Course, Fitted, Record
+from ..model.inputs import InputReader
+from ..model.labels import (
     distinct_classes,
     example_weights,
     make_targets,
@@ -47,6 +43,10 @@ from .targets import (
     split_validation,
     warn_about_quantities,
 )
+from ..model.probabilities import Sample, Sharpness, judged, probabilities
+from ..model.resuming import check_same_data, describe_data
+from ..rules import Rule, rules
+from .progress import format_seconds
 from .training import Plan, run
 
 #: What training is built on: a callback that changes one of these is told so.

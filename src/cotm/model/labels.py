@@ -13,9 +13,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
-from .gpu_arrays import to_host
-from .parameters import available_memory, check_number, format_bytes
-from .randomness import split_order
+from ..core.gpu_arrays import to_host
+from ..core.parameters import available_memory, check_number, format_bytes
+from ..core.randomness import split_order
 
 #: More classes than these, with fewer rows of each than those, are rather a quantity.
 _MANY_CLASSES = 30

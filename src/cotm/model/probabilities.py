@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from .backends.threads import step_nanoseconds
-from .forks import Lock
-from .literals import Examples
-from .machine import Machine
-from .targets import split_validation
+from ..backends.threads import step_nanoseconds
+from ..core.examples import Examples
+from ..core.forks import Lock
+from ..machine import Machine
+from .labels import split_validation
 
 #: What probabilities are made with where nothing was learned; about right for T="auto".
 _USUAL = 2.0

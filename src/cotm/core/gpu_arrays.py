@@ -19,15 +19,20 @@ def on_gpu(X: Any) -> bool:
 
 
 def as_gpu_array(X: Any) -> Any:
-    """X as a CuPy array, where it lies."""
+    """X as a CuPy array, where it lies, without a copy."""
     try:
-        from .backends import cuda
+        import cupy as cp
     except ImportError as error:
         raise ValueError(
             f"X lies on a GPU, but CuPy cannot be loaded ({error}); install it with "
             "pip install 'cotm[cuda]', or pass X as a NumPy array"
         ) from error
-    return cuda.as_device_array(X)
+    if isinstance(X, cp.ndarray):
+        return X
+    try:
+        return cp.from_dlpack(X)  # waits for what is still computing X
+    except (BufferError, RuntimeError, TypeError):  # types that DLPack does not carry
+        return cp.asarray(X)
 
 
 def beside(X: Any) -> AbstractContextManager[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .backends.threads import training_thread_bytes, training_threads
+from ..backends.threads import training_thread_bytes, training_threads
 from .parameters import available_memory, format_bytes
 from .randomness import U32, Purpose, hash32, make_key, step_key
 from .spec import Spec

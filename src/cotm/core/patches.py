@@ -1,4 +1,4 @@
-"""Bits to literals, images to patches.
+"""Where the patches of an image lie, and which features they have.
 
 A machine sees an example as ``P`` patches of ``o`` bits; a flat example is one patch. The
 literals of a patch are its bits followed by their negations, ``L = 2 o`` in all.
@@ -7,13 +7,9 @@ literals of a patch are its bits followed by their negations, ``L = 2 o`` in all
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
-
-from .gpu_arrays import as_gpu_array, beside, on_gpu, to_host
 
 #: The native backend keeps 16 words for each, and their places have 32 bits.
 MAX_FEATURES = 2**28
@@ -77,25 +73,6 @@ class PatchGrid:
         return self.height, self.width, self.channels
 
 
-@dataclass(frozen=True)
-class Examples:
-    """Checked bits of N examples: a dense (N, H, W, C) array, of NumPy or on a GPU, or a CSR
-    matrix (flat only)."""
-
-    bits: Any
-    grid: PatchGrid
-
-    def __len__(self) -> int:
-        return int(self.bits.shape[0])
-
-    def __getitem__(self, rows: Any) -> Examples:
-        return Examples(self.bits[rows], self.grid)
-
-    def on_host(self) -> Examples:
-        """The same examples in the computer's memory."""
-        return Examples(to_host(self.bits), self.grid)
-
-
 def patch_features(image: NDArray[np.uint8], grid: PatchGrid) -> NDArray[np.uint8]:
     """The features of every patch of one image, (P, o), patches in row-major order."""
     windows = np.lib.stride_tricks.sliding_window_view(
@@ -106,17 +83,6 @@ def patch_features(image: NDArray[np.uint8], grid: PatchGrid) -> NDArray[np.uint
     row_bits = row[:, None] > np.arange(grid.rows - 1)
     column_bits = column[:, None] > np.arange(grid.columns - 1)
     return np.concatenate([row_bits, column_bits, content], axis=1).astype(np.uint8)
-
-
-def patch_literals(examples: Examples, index: int) -> NDArray[np.uint8]:
-    """The literals of every patch of one example, (P, L)."""
-    if isinstance(examples.bits, np.ndarray):
-        image = examples.bits[index]
-    else:
-        image = np.asarray(examples.bits[[index]].toarray(), dtype=np.uint8)[0]
-        image = image.reshape(examples.grid.image_shape)
-    features = patch_features(image, examples.grid)
-    return np.concatenate([features, 1 - features], axis=1)
 
 
 def image_grid(
@@ -150,75 +116,3 @@ def image_grid(
         size, patch_shape, stride = (1, *size), (1, *patch_shape), (1, *stride)
     (height, width), (patch_height, patch_width) = size, patch_shape
     return PatchGrid(height, width, channels, patch_height, patch_width, *stride)
-
-
-def as_examples(X: Any, grid: PatchGrid) -> Examples:
-    """Check that X holds bits of the grid's shape, and bring it to the backends' form.
-
-    The error for anything else names the value, and changes nothing.
-    """
-    if isinstance(X, Examples) and X.grid == grid:
-        return X
-    if scipy.sparse.issparse(X):
-        return _sparse_examples(X, grid)
-    bits = as_gpu_array(X) if on_gpu(X) else np.asarray(X)
-    with beside(bits):
-        if bits.dtype != np.bool_ and bits.dtype != np.uint8:
-            if bits.dtype.kind not in "biuf":
-                raise ValueError(f"X has values of type {bits.dtype}; bits must be 0 or 1")
-            _require_bits(bits)
-            bits = bits.astype(np.uint8)
-        elif bits.dtype == np.uint8 and bits.size and bits.max() > 1:
-            _require_bits(bits)
-    bits = bits.view(np.uint8)
-    if bits.ndim < 2 or bits.shape[1:] not in _accepted_shapes(grid):
-        raise ValueError(
-            f"X has examples of shape {bits.shape[1:]}, but the machine was trained on "
-            f"{_shape_text(grid)}"
-        )
-    return Examples(bits.reshape(len(bits), *grid.image_shape), grid)
-
-
-def _sparse_examples(X: Any, grid: PatchGrid) -> Examples:
-    if not grid.is_flat:
-        raise ValueError("X is sparse, but patches need dense images; pass X.toarray() reshaped")
-    matrix = scipy.sparse.csr_array(X)
-    if matrix.shape[1] != grid.n_features:
-        raise ValueError(
-            f"X has {matrix.shape[1]} columns, but the machine was trained on {grid.n_features}"
-        )
-    if not matrix.has_canonical_format or (matrix.data == 0).any():
-        matrix = matrix.copy()  # the caller's matrix stays as it is
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-    _require_bits(matrix.data)
-    return Examples(matrix, grid)
-
-
-def _require_bits(values: NDArray[Any]) -> None:
-    wrong = ~((values == 0) | (values == 1))
-    if wrong.any():
-        value = values[wrong][0]
-        raise ValueError(
-            f"X holds the value {value}, but bits must be 0 or 1; turn numbers and categories "
-            "into bits first, for example with booleanize='auto' or cotm.Booleanizer"
-        )
-
-
-def _accepted_shapes(grid: PatchGrid) -> list[tuple[int, ...]]:
-    """Shapes an example may have: dimensions of size 1 at the ends can be left out."""
-    height, width, channels = grid.image_shape
-    shapes: list[tuple[int, ...]] = [(height, width, channels)]
-    if grid.is_flat:
-        shapes.append((channels,))
-    if channels == 1:
-        shapes.append((height, width))
-    if height == 1:
-        shapes += [(width, channels)] + [(width,)] * (channels == 1)
-    return shapes
-
-
-def _shape_text(grid: PatchGrid) -> str:
-    if grid.is_flat:
-        return f"{grid.n_features} bits"
-    return f"images of {grid.height} x {grid.width} x {grid.channels}"

@@ -7,10 +7,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from ..core.state import Snapshot
+from ..machine import Machine
 from .inputs import InputReader
-from .machine import Machine
 from .probabilities import Sharpness
-from .states import Snapshot
 
 #: One epoch's line in the learning curve.
 Record = dict[str, Any]

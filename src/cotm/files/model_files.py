@@ -23,26 +23,27 @@ import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from .backends import resolve_backend
-from .booleanize import (
+from ..backends import resolve_backend
+from ..booleanize import (
     AdaptiveGaussianThreshold,
     ImageThermometer,
     booleanizer_from_state,
     features_from_state,
     features_to_state,
+    is_own,
 )
-from .fitted import Course, Fitted
-from .inputs import InputReader
-from .literals import MAX_FEATURES, PatchGrid, image_grid
-from .machine import Machine
-from .model_bytes import ModelFileError, check_header_text, read_model_bytes
-from .parameters import MAX_T, check_flag, check_integer, check_number
-from .probabilities import Sharpness
-from .resuming import DATA_TYPES
-from .spec import Spec
-from .states import PastState, Snapshot
+from ..core.parameters import MAX_T, check_flag, check_integer, check_number
+from ..core.patches import MAX_FEATURES, PatchGrid, image_grid
+from ..core.spec import Spec
+from ..core.state import PastState, Snapshot
+from ..core.whole_files import replace_file
+from ..machine import Machine
+from ..model.fitted import Course, Fitted
+from ..model.inputs import InputReader
+from ..model.probabilities import Sharpness
+from ..model.resuming import DATA_TYPES
+from .container import ModelFileError, check_header_text, read_model_bytes
 from .texts import pack_texts, unpack_texts
-from .whole_files import replace_file
 
 __all__ = [
     "FORMAT",
@@ -119,7 +120,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
 
 def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    from . import __version__
+    from .. import __version__
 
     kind = _saved_class(estimator)
     state, course, reader = estimator.machine_.snapshot(), estimator._course, estimator._reader
@@ -171,7 +172,7 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 def _saved_class(estimator: Any) -> Any:
     """The class of cotm that an estimator is of; a file holds no code, so none of its own."""
-    from .classifier import CoTMClassifier, TMClassifier
+    from ..classifier import CoTMClassifier, TMClassifier
 
     for kind in type(estimator).__mro__:
         if kind in (CoTMClassifier, TMClassifier):
@@ -190,8 +191,7 @@ def _encode_snapshot(state: Snapshot, prefix: str) -> dict[str, NDArray[Any]]:
 
 
 def _booleanizer_state(booleanizer: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    known = type(booleanizer).__module__.startswith(f"{__package__}.booleanize")
-    if not known or not hasattr(booleanizer, "to_state"):
+    if not is_own(booleanizer):
         raise TypeError(
             f"a model with booleanize={booleanizer!r} cannot be saved: a model file holds data, "
             "no code; use one of cotm's booleanizers, or put yours before the classifier"
@@ -524,7 +524,7 @@ def _decode(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Any:
 
 def _decode_parts(header: dict[str, Any], booleanizer: Any) -> Parts:
     """Check every field of a header, and those that depend on each other together."""
-    from .classifier import CoTMClassifier, TMClassifier
+    from ..classifier import CoTMClassifier, TMClassifier
 
     kinds = {kind.__name__: kind for kind in (CoTMClassifier, TMClassifier)}
     _expect(header["class"] in kinds, f"class {header['class']!r:.100} is unknown")

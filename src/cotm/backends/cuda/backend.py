@@ -18,11 +18,12 @@ import cupy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from ..literals import Examples, PatchGrid
-from ..parameters import format_bytes
-from ..spec import Spec
-from .cuda_plan import BATCH, HEAD_BYTES, MACHINE, TASK, BatchLayout, Sizes, make_plan
-from .protocol import TrainCounts
+from ...core.examples import Examples
+from ...core.parameters import format_bytes
+from ...core.patches import PatchGrid
+from ...core.spec import Spec
+from ..protocol import TrainCounts
+from .layout import BATCH, HEAD_BYTES, MACHINE, TASK, BatchLayout, Sizes, make_plan
 
 _SOURCE = Path(__file__).with_name("cotm.cu")
 _SLICE = 4096  # kSlice of cotm.cu
@@ -33,16 +34,6 @@ _BATCH_BYTES = 256 << 20
 _PACK_BYTES = 64 << 20
 #: Sums of votes beyond this would run into the count of arrivals beside them.
 _MOST_VOTES = 2**47
-
-
-def as_device_array(X: Any) -> Any:
-    """An array that lies on a device as CuPy's, without a copy."""
-    if isinstance(X, cp.ndarray):
-        return X
-    try:
-        return cp.from_dlpack(X)  # waits for what is still computing X
-    except (BufferError, RuntimeError, TypeError):  # types that DLPack does not carry
-        return cp.asarray(X)
 
 
 def works(name: str) -> bool:

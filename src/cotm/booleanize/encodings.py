@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .checks import expect, expect_array, expect_keys, expect_type, pack_groups, unpack_groups
-from .features import BitFeature, threshold_features, value_texts
-from .tables import MEASURES, Column, Plain, Quantities, row_text
+from .descriptions import BitFeature, threshold_features, value_texts
+from .frames import MEASURES, Column, Plain, Quantities, row_text
 from .thresholds import learn_sparse_thresholds, learn_thresholds, round_seconds
 
 # The order gives the numbers that stand for the kinds in files.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .base import TableBooleanizer
-from .codes import (
+from .encodings import (
     ColumnCode,
     bit_code,
     category_code,
@@ -16,7 +16,7 @@ from .codes import (
     require_quantities,
     sparse_codes,
 )
-from .tables import Column, Quantities, Table
+from .frames import Column, Quantities, Table
 from .thresholds import check_n_bits
 
 

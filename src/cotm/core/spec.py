@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .literals import PatchGrid
+from .patches import PatchGrid
 
 #: The largest weight magnitude; weights are int32 everywhere.
 WEIGHT_LIMIT = 2**31 - 1

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .backends import TrainCounts
-from .fitted import Course, Fitted, Record
-from .interrupts import InterruptFlag
-from .machine import Machine, TrainingSet
+from ..backends import TrainCounts
+from ..core.interrupts import InterruptFlag
+from ..core.state import Snapshot
+from ..machine import Machine, TrainingSet
+from ..model.fitted import Course, Fitted, Record
 from .progress import make_reporter
-from .states import Snapshot
 
 __all__ = ["Course", "Plan", "Record", "run"]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from .files import check_saveable
-from .parameters import check_integer, check_number
-from .whole_files import check_replaceable
+from ..core.parameters import check_integer, check_number
+from ..core.whole_files import check_replaceable
+from ..files.model_files import check_saveable
 
 
 class Checkpoint:

@@ -1,0 +1,1 @@
+"""Fitting, continuing and predicting the scikit-learn way; knows no backend."""
