@@ -309,3 +309,36 @@ def test_probabilities_cost_fitting_nothing():
     began = time.perf_counter()
     model.predict_proba(X)
     assert time.perf_counter() - began < 0.5
+
+
+# What users do to a model between and within trainings -------------------------------------------
+
+
+def test_a_machine_that_was_set_back_can_be_saved(tmp_path):
+    model = small().fit(X, Y)
+    before = model.machine_.snapshot()
+    model.partial_fit(X, Y).partial_fit(X, Y)
+    model.machine_.restore(before)
+    model.save(tmp_path / "m.cotm")
+    assert np.array_equal(cotm.load(tmp_path / "m.cotm").memory_, before.memory)
+    assert model.rules()
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_callback_cannot_train_the_model_that_calls_it(method):
+    model = small(callbacks=[lambda m, r: getattr(m, method)(X, Y)])
+    with pytest.raises(RuntimeError, match="a callback of it cannot train it too"):
+        model.fit(X, Y)
+    assert len(model.history_) == 1
+    model.set_params(callbacks=[lambda m, r: setattr(m, "seen", r["epoch"])]).fit(X, Y)
+    assert model.seen == 6
+
+
+def test_early_stopping_is_not_measured_by_other_data():
+    options = {"early_stopping": True, "patience": 3, "epochs": 40, "warm_start": True}
+    for spoil in (lambda m: m.partial_fit(X, 1 - Y), lambda m: m.fit(X, 1 - Y)):
+        model = small(**{**options, "n_clauses": 60}).fit(X, Y)
+        spoil(model)
+        labels = Y if len(model.history_) and model._course.data is None else 1 - Y
+        model.fit(X, labels)
+        assert model.score(X, labels) > 0.8

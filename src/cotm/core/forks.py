@@ -30,13 +30,34 @@ class Lock:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        self._depth = 0  # how often who holds it has taken it
         tell_after_fork(self)
 
     def _after_fork(self) -> None:
-        self._lock = threading.RLock()
+        self._lock, self._depth = threading.RLock(), 0
+
+    def is_mine(self) -> bool:
+        """Whether this thread holds it."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        held = self._depth > 0
+        self._lock.release()
+        return held
+
+    def take(self, *, blocking: bool = True) -> bool:
+        """Take it, as entering does; whether it could be had."""
+        if not self._lock.acquire(blocking=blocking):
+            return False
+        self._depth += 1
+        return True
+
+    def leave(self) -> None:
+        """What leaving does."""
+        self._depth -= 1
+        self._lock.release()
 
     def __enter__(self) -> None:
-        self._lock.acquire()
+        self.take()
 
     def __exit__(
         self,
@@ -44,7 +65,7 @@ class Lock:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._lock.release()
+        self.leave()
 
     def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
         return Lock, ()

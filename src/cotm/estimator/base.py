@@ -153,7 +153,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        with self._training_lock():
+        with self._alone():
             before = self._fitted_or_none()
             if resume and before is None:
                 raise ValueError(
@@ -173,6 +173,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     course,
                     target=course.epochs + epochs,
                     patience_from=course.epochs,
+                    scored_from=course.scored_from if course.compares(data) else course.epochs,
                     data=data,
                 )
             fitted = replace(prepared.fitted, course=course)
@@ -191,7 +192,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``classes`` names every label there will be; the first call needs it. How real data
         becomes bits is learned from the first call's X.
         """
-        with self._training_lock():
+        with self._alone():
             before = self._fitted_or_none()
             if isinstance(self.class_weight, str):
                 raise ValueError(
@@ -398,7 +399,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._basic_plan(fitted, shuffle=self.shuffle),
             patience=self.patience,
             callbacks=[partial(callback, self) for callback in self.callbacks or ()],
-            follow=partial(self._follow_changes, vars(self).copy()) if self.callbacks else None,
+            follow=partial(self._follow_changes, self.get_params(deep=False)),
             finish=partial(_with_sharpness, held, prepared.sample),
             verbose=int(self.verbose),
         )
@@ -427,9 +428,8 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, before: dict[str, Any], plan: Plan, fitted: Fitted, training: TrainingSet
     ) -> tuple[Plan, Fitted, TrainingSet]:
         """Let parameters that callbacks have set take effect from the next epoch on."""
-        now = vars(self).copy()
-        names = [name for name in now if name[0] != "_"]  # what is learned is not a parameter
-        changed = [name for name in names if repr(now[name]) != repr(before[name])]
+        now = {name: getattr(self, name) for name in before}
+        changed = [name for name in now if repr(now[name]) != repr(before[name])]
         if not changed:
             return plan, fitted, training
         for name in changed:
@@ -460,6 +460,16 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with _locks_lock:
             return _locks.setdefault(self, Lock())
 
+    def _alone(self) -> Lock:
+        """The lock of a training that is about to begin."""
+        lock = self._training_lock()
+        if lock.is_mine():
+            raise RuntimeError(
+                f"this {type(self).__name__} is in training, and a callback of it cannot train it "
+                "too; train a copy, or wait until fit has ended"
+            )
+        return lock
+
     def _fitted_or_none(self) -> Fitted | None:
         return self.__dict__.get("_fitted")
 
@@ -478,12 +488,20 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _still(self) -> Any:
         """This estimator as it is now, whatever other threads do: state and epochs fit."""
+        lock = self._training_lock()
         while True:
             fitted = self._now()
             state = fitted.machine.snapshot_at(fitted.course.step)
             if state is not None:
                 break
-            time.sleep(1e-4)  # an epoch is just being recorded
+            # An epoch is just being recorded, or somebody has set the machine's state.
+            if lock.take(blocking=False):
+                fitted = self._now()
+                state = fitted.machine.snapshot()
+                lock.leave()
+                fitted = replace(fitted, course=replace(fitted.course, step=state.step))
+                break
+            time.sleep(1e-4)
         still = object.__new__(type(self))
         still.__dict__.update(self.__dict__)
         still._fitted = replace(fitted, machine=fitted.machine.with_state(state))

@@ -109,7 +109,7 @@ def _with_best(fitted: Fitted, plan: Plan) -> Fitted:
     course = fitted.course
     if plan.validate is None:
         course = replace(course, best=None)  # what is learned from here on counts
-    elif course.best is None and any("validation_accuracy" in r for r in course.history):
+    elif course.best is None and course.scored():
         course = replace(course, best=fitted.machine.snapshot())  # where it left the machine
     return replace(fitted, course=course)
 

@@ -160,6 +160,7 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         # No training comes as far as the most that a file can say.
         "target": min(int(course.target), _MAX_COUNT),
         "patience_from": min(int(course.patience_from), _MAX_COUNT),
+        "scored_from": course.scored_from,
         "data": course.data,
         "sharpness": estimator._now().sharpness.value(),
     }
@@ -559,6 +560,7 @@ def _decode_parts(header: dict[str, Any], booleanizer: Any) -> Parts:
         history=tuple(_decode_history(header["history"])),
         target=_integer(header, "target", 0, 2**63),
         patience_from=_integer(header, "patience_from", 0, 2**63),
+        scored_from=_integer({"scored_from": 0, **header}, "scored_from", 0, 2**63),
         data=_decode_data(header.get("data")),
     )
     sharpness = header.get("sharpness")

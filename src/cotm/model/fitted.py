@@ -27,6 +27,7 @@ class Course:
     best: Snapshot | None = None  # state of the best epoch on the held-out examples
     target: int = 0  # epochs to be reached, counted from the first
     patience_from: int = 0  # the epoch from which early stopping counts
+    scored_from: int = 0  # the epoch from which validation accuracies are of the same examples
     step: int = 0  # of the machine after the last epoch
     data: dict[str, Any] | None = None  # by which the same data are known again, see resuming.py
 
@@ -46,8 +47,20 @@ class Course:
         return replace(self, history=history, step=step)
 
     def _best_record(self) -> Record | None:
-        scored = [record for record in self.history if "validation_accuracy" in record]
-        return max(scored, key=lambda record: record["validation_accuracy"], default=None)
+        return max(self.scored(), key=lambda record: record["validation_accuracy"], default=None)
+
+    def scored(self) -> list[Record]:
+        """Epochs with validation accuracies that can be compared with those to come."""
+        return [
+            record
+            for record in self.history
+            if record["epoch"] > self.scored_from and "validation_accuracy" in record
+        ]
+
+    def compares(self, data: dict[str, Any] | None) -> bool:
+        """Whether later epochs on these data can be measured by the earlier ones."""
+        last = self.history[-1] if self.history else {}
+        return "validation_accuracy" in last and (self.data is None or self.data == data)
 
     def improved(self) -> bool:
         """Whether the last epoch is better than all before it."""
