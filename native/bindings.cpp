@@ -1,5 +1,5 @@
-// The only file that knows Python. Arrays are checked by src/cotm/backends/native.py; what
-// could crash the process if it were wrong is checked again here.
+// The only file that knows Python. Examples and targets are checked where they come from users, in
+// Python; what could crash the process if it were wrong is checked again here.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>

@@ -59,3 +59,45 @@ def test_links_to_files_are_alive(document):
         r"`((?:src|native|tests|benchmarks|examples|docs)/[\w./-]+\.\w+)`", document.read_text()
     ):
         assert (ROOT / path).exists(), f"{document.name} names {path}"
+
+
+#: Where the functions of each column of the equation table are.
+BACKENDS = {
+    "reference": ["src/cotm/backends/reference.py"],
+    "native": ["native/*.hpp", "native/*.cpp", "native/*.inl"],
+    "CUDA": ["src/cotm/backends/cuda/*.cu"],
+}
+
+
+def test_the_equation_table_names_what_there_is():
+    text = (ROOT / "docs" / "algorithm.md").read_text()
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.partition("## Equations and functions")[2].partition("##")[0].splitlines()
+        if line.startswith("|")
+    ]
+    header, _, *rows = rows
+    assert header[1:] == [*BACKENDS] and len(rows) >= 10
+    for column, (backend, patterns) in enumerate(BACKENDS.items(), start=1):
+        sources = [path.read_text() for pattern in patterns for path in ROOT.glob(pattern)]
+        for row in rows:
+            names = re.findall(r"`([\w:]+)`", row[column])
+            assert names, f"{row[0]}: nothing in the column {backend}"
+            for name in names:
+                *_, last = name.split("::")
+                assert any(re.search(rf"\b{last}\b", source) for source in sources), (
+                    f"{row[0]}: {backend} has no {name}"
+                )
+
+
+def test_the_map_in_contributing_names_every_module():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    code = ROOT / "src" / "cotm"
+    mapped = [code, *(code / name for name in ("core", "backends", "backends/cuda", "model"))]
+    mapped += [code / name for name in ("estimator", "files")]
+    for folder in mapped:
+        for path in folder.glob("*.py"):
+            assert path.name[:2] == "__" or path.name in text, f"CONTRIBUTING leaves out {path}"
+    for name in re.findall(r"^    (?:  )?(\w+\.py|\w+/)", text, re.MULTILINE):
+        found = [*code.rglob(name.strip("/")), *ROOT.glob(name.strip("/"))]
+        assert found, f"CONTRIBUTING names {name}"

@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .backends import Backend, TrainCounts, choose_backend, make_backend, resolve_backend
+from .backends import (
+    Backend,
+    TrainCounts,
+    choose_backend,
+    make_backend,
+    resolve_backend,
+    smaller_backend,
+)
 from .core.examples import Examples, as_examples
 from .core.forks import Lock, tell_after_fork
 from .core.gpu_arrays import to_host
@@ -321,10 +328,11 @@ class Machine:
         name = choose_backend(self.backend, self.spec, rows, training=training)
         try:
             return self._make_live(name)
-        except MemoryError:  # the GPU that was to be faster is too small, or full
-            if self.backend != "auto" or not name.startswith("cuda"):
+        except MemoryError:  # the device that was to be faster is too small, or full
+            other = smaller_backend(name, self.backend)
+            if other is None:
                 raise
-            return self._make_live(resolve_backend("auto"))
+            return self._make_live(other)
 
     def _after_fork(self) -> None:
         """In a child: whoever was at work on the state has not come along."""
@@ -431,7 +439,7 @@ class Machine:
     ) -> TrainingSet:
         """Bring checked examples to the backend, once for many passes."""
         backend = self._backend_for(len(examples), training=True)
-        data = _hand_over(examples, backend)
+        data = backend.prepare(examples)
         scales = selection_scale(self.e, weight)
         return TrainingSet(backend.name, data, np.ascontiguousarray(targets), weight, scales)
 
@@ -598,7 +606,7 @@ class Machine:
     ) -> NDArray[Any]:
         found: NDArray[Any] | None = None
         for first in range(0, max(1, len(examples)), _PREDICTION_ROWS):
-            block = _hand_over(examples[first : first + _PREDICTION_ROWS], backend)
+            block = backend.prepare(examples[first : first + _PREDICTION_ROWS])
             part = getattr(backend, call)(block, n_jobs)
             if len(part) == len(examples):
                 return np.asarray(part)
@@ -613,11 +621,6 @@ def _trained(live: _Live) -> Spec:
     if live.spec is None:
         raise ValueError("this Machine has not been trained yet; call fit or partial_fit first")
     return live.spec
-
-
-def _hand_over(examples: Examples, backend: Backend) -> Any:
-    """Examples in the backend's form; what lies on a GPU stays there if the backend does."""
-    return backend.prepare(examples if backend.name.startswith("cuda") else examples.on_host())
 
 
 def check_weights(weight: NDArray[np.float64], n_examples: int, *, given: bool) -> None:

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import os
 import re
+import sys
 import warnings
 from typing import Any
 
@@ -25,6 +26,7 @@ __all__ = [
     "device_title",
     "make_backend",
     "resolve_backend",
+    "smaller_backend",
 ]
 
 #: Name of each backend and where it lives; imported when asked for.
@@ -66,7 +68,9 @@ def resolve_backend(name: str) -> str:
     if name != "auto":
         return name
     try:
-        importlib.import_module("cotm._native")
+        # Once it is there, without the import lock, which threads would queue for.
+        if sys.modules.get("cotm._native") is None:
+            importlib.import_module("cotm._native")
     except ImportError as error:
         _warn_about_fallback(error)
         return "reference"
@@ -83,6 +87,12 @@ def choose_backend(name: str, spec: Spec, rows: int, *, training: bool) -> str:
     else:
         gains = prediction_nanoseconds(spec, rows) >= _CUDA_PREDICTION_SECONDS * 1e9
     return "cuda" if gains and _has_cuda() else resolve_backend(name)
+
+
+def smaller_backend(name: str, asked: str) -> str | None:
+    """What to take where the chosen backend has no room; None where it was asked for by name."""
+    processor = resolve_backend("auto")
+    return processor if asked == "auto" and name != processor else None
 
 
 def device_title(name: str) -> str | None:

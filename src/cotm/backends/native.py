@@ -83,7 +83,7 @@ class NativeBackend:
         return str(self._machine.isa)
 
     def prepare(self, examples: Examples) -> Any:
-        bits, grid = examples.bits, examples.grid
+        bits, grid = examples.on_host().bits, examples.grid
         if isinstance(bits, np.ndarray):
             rows = np.ascontiguousarray(bits, dtype=np.uint8)
             shape = len(rows), grid.height, grid.width * grid.channels

@@ -28,7 +28,10 @@ class Backend(Protocol):
     name: str
 
     def prepare(self, examples: Examples) -> Any:
-        """Bring examples into the form the other calls read; done once for many epochs."""
+        """Bring examples, wherever they lie, into the form the other calls read.
+
+        Done once for many epochs.
+        """
         ...
 
     def train(

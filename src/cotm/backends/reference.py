@@ -162,7 +162,7 @@ class ReferenceBackend:
         self._marked = self._memory, self._weights
 
     def prepare(self, examples: Examples) -> Examples:
-        return examples
+        return examples.on_host()
 
     def train(
         self,

@@ -1,4 +1,4 @@
-"""From what users pass as y to targets of 0 and 1, one column per output, and back."""
+"""From what users pass as y to targets of 0 and 1, one column per output."""
 
 from __future__ import annotations
 
