@@ -650,7 +650,7 @@ def identities(folder: Path) -> dict[Path, tuple[int, ...]]:
         ("predict model.cotm table.csv --out nowhere/p.csv", ["nowhere", "No such"]),
         ("predict model.cotm table.csv --jobs 0", ["--jobs 0"]),
         ("evaluate model.cotm table.csv --target lable", ["did you mean 'label'?"]),
-        ("evaluate model.cotm table.csv --target city", ["'city'", "no label"]),
+        ("evaluate model.cotm table.csv --target city", ["'city'", "the model learns from"]),
         ("evaluate model.cotm images.npz", ["(120, 8, 8)"]),
         ("evaluate model.cotm quantity.csv --target label", ["'age'"]),
         ("evaluate model.cotm several.csv --target z_old,a_tall", ["one label per row"]),

@@ -19,6 +19,7 @@ from cotm.backends.cuda import layout as cuda_plan
 from cotm.backends.cuda.layout import BatchLayout, Sizes, make_plan
 from cotm.backends.reference import ReferenceBackend
 from cotm.core.examples import Examples
+from cotm.core.gpu_arrays import as_gpu_array
 from cotm.core.patches import PatchGrid
 from cotm.core.spec import WEIGHT_LIMIT, Spec, selection_scale
 from cotm.core.state import start_weights
@@ -37,7 +38,7 @@ gpu = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
 no_gpu = pytest.mark.skipif(not WHY_NOT, reason="there is a CUDA device")
 
 if not WHY_NOT:
-    from cotm.backends import cuda
+    from cotm.backends.cuda import backend as cuda
     from cotm.backends.cuda.backend import CudaBackend
     from cotm.backends.native import NativeBackend
 
@@ -411,7 +412,7 @@ def test_torch_tensors_are_read_where_they_lie():
         pytest.skip("PyTorch has no CUDA device")
     X, y = task(False)
     tensor = torch.from_numpy(X).cuda()
-    assert cuda.as_device_array(tensor).data.ptr == tensor.data_ptr()
+    assert as_gpu_array(tensor).data.ptr == tensor.data_ptr()
     machines = [
         cotm.Machine(20, T=9, backend="cuda", random_state=1).fit(data, y) for data in (X, tensor)
     ]

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse
 
 import cotm
+import cotm.backends.native
 from cotm import CoTMClassifier, Machine
 from cotm.estimator import base as estimator_module
 from cotm.model.fitted import MOST_RECORDS
@@ -342,3 +343,84 @@ def test_early_stopping_is_not_measured_by_other_data():
         labels = Y if len(model.history_) and model._course.data is None else 1 - Y
         model.fit(X, labels)
         assert model.score(X, labels) > 0.8
+
+
+def test_a_machine_that_was_trained_by_itself_is_saved_as_it_is(tmp_path):
+    for rows in (10, 120):
+        model = small().fit(X, Y)
+        model.machine_.partial_fit(X[:rows], np.stack([1 - Y, Y], axis=1)[:rows])
+        model.save(tmp_path / "m.cotm")
+        loaded = cotm.load(tmp_path / "m.cotm")
+        assert loaded.step_ == model.step_ == 720 + rows
+        assert np.array_equal(loaded.votes(X), model.votes(X))
+
+
+@pytest.mark.parametrize("rows", [16, 60])
+def test_a_second_exception_while_the_first_is_undone(rows, monkeypatch):
+    """What was half trained is not gone on with."""
+    model, expected = small(epochs=3), small(epochs=3).fit(X[:rows], Y[:rows])
+    go_back, train = Machine._go_back, cotm.backends.native.NativeBackend.train
+    calls = iter([False, True])
+
+    def fails(self, *arguments):
+        counts = train(self, *arguments)
+        if next(calls, False):
+            raise Alarm
+        return counts
+
+    def fails_once(self):
+        monkeypatch.setattr(Machine, "_go_back", go_back)
+        raise Alarm
+
+    monkeypatch.setattr(cotm.backends.native.NativeBackend, "train", fails)
+    monkeypatch.setattr(Machine, "_go_back", fails_once)
+    with pytest.raises(Alarm):
+        model.fit(X[:rows], Y[:rows])
+    model.fit(X[:rows], Y[:rows], resume=hasattr(model, "machine_"))
+    assert state(model) == state(expected)
+
+
+def test_resume_does_not_take_an_older_training_for_the_interrupted_one():
+    model = small().fit(X, Y).set_params(random_state=9)
+    with pytest.raises(ValueError, match="random_state=9, but the training that there is began"):
+        model.fit(X, Y, resume=True)
+
+
+def test_an_estimator_that_cannot_be_hashed_can_be_fitted():
+    class Equal(CoTMClassifier):
+        def __eq__(self, other):
+            return True
+
+    assert Equal(10, epochs=1, random_state=0).fit(X, Y).score(X, Y) >= 0
+
+
+def test_dense_data_are_known_again_as_sparse_ones():
+    for first, second in ((X, scipy.sparse.csr_matrix), (scipy.sparse.csr_matrix(X), np.asarray)):
+        model = small(callbacks=[lambda m, r: r["epoch"] == 3]).fit(first, Y)
+        model.set_params(callbacks=None)
+        with pytest.raises(ValueError, match="X holds other values"):
+            model.fit(second(1 - X), Y, resume=True)
+        assert len(model.fit(second(X), Y, resume=True).history_) == 6
+
+
+def test_what_is_learned_later_does_not_change_probabilities():
+    asked, late = (small(T=300).fit(X, Y) for _ in range(2))
+    asked.predict_proba(X)
+    for model in (asked, late):
+        model.partial_fit(X, Y)
+    assert np.array_equal(asked.predict_proba(X), late.predict_proba(X))
+
+
+# Class weights ----------------------------------------------------------------------------------
+
+
+def test_class_weights_of_digits_as_text():
+    numbers, texts = Y, Y.astype(str)
+    weighted = small(class_weight={0: 4, 1: 1}).fit(X, numbers)
+    assert state(small(class_weight={"0": 4, "1": 1}).fit(X, texts)) == state(weighted)
+    assert state(weighted) != state(small().fit(X, numbers))
+    with pytest.raises(ValueError, match="class_weight names the class 0, but the classes are"):
+        small(class_weight={0: 4}).fit(X, texts)
+    labels = np.column_stack([Y, 1 - Y, X[:, 3]])
+    with pytest.raises(ValueError, match="with several labels at once"):
+        small(class_weight={0: 2}).fit(X, labels)

@@ -432,3 +432,9 @@ def test_read_table_leaves_data_alone():
     masked = np.ma.array([[1, 2], [3, 4]], mask=[[True, False], [False, False]])
     assert read_table(masked).columns[1].data.tolist() == [2, 4]
     assert masked.data.tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_text_among_numbers_is_named_when_fitting():
+    cells = [*np.arange(50.0), "oops", *np.arange(20.0)]
+    with pytest.warns(UserWarning, match=r"'a' holds 50 .* the text 'oops' \(row 50"):
+        Booleanizer().fit(pd.DataFrame({"a": pd.Series(cells, dtype=object)}))

@@ -223,7 +223,7 @@ def test_training_ends_while_threads_predict_without_a_pause():
 def test_a_child_forked_during_training_works(rows):
     X = RNG.integers(0, 2, (rows, 300), dtype=np.uint8)
     y = X[:, 0]
-    model = CoTMClassifier(1000, epochs=1, random_state=0, n_jobs=1).fit(X, y)
+    model = CoTMClassifier(1000, epochs=1, random_state=0, n_jobs=1, backend="native").fit(X, y)
     done = threading.Event()
     thread = threading.Thread(target=until(done, lambda: model.partial_fit(X, y)))
     watcher = threading.Thread(target=until(done, lambda: model.votes(X)))

@@ -231,6 +231,7 @@ class Machine:
     def snapshot(self) -> Snapshot:
         """The current state. The arrays are read-only: use :meth:`restore` to change it."""
         with self._lock:
+            self._recover()
             if self._live.state is None:
                 memory, weights = self._make_live().state()
                 live = self._live
@@ -453,6 +454,8 @@ class Machine:
     ) -> TrainCounts | None:
         """One pass. None, with the state from before the pass, if it was stopped midway."""
         with self._training_lock:
+            if self._pass_begun:  # one that was left while it was being undone
+                self.undo_pass()
             backend, count = self._make_live(training.backend), len(training)
             order = (
                 pass_order(self.seed_, self.step_, count)
@@ -470,6 +473,15 @@ class Machine:
         """Go back to before the last pass. No other may have begun since."""
         with self._training_lock, self._lock:
             self._go_back()
+
+    def _recover(self) -> None:
+        """Go back from a pass that was left while it was being undone, if there is one."""
+        if self._pass_begun and self._training_lock.take(blocking=False):
+            try:
+                if self._pass_begun and self._training_lock.is_outermost():
+                    self._go_back()
+            finally:
+                self._training_lock.leave()
 
     def _go_back(self) -> None:
         before = self._before_pass
@@ -497,10 +509,10 @@ class Machine:
             )
             on_progress(len(order))
             self._live = before._replace(step=before.step + len(order))
+            self._pass_begun = False
         except BaseException:
             self._go_back()
             raise
-        self._pass_begun = False
         return counts
 
     def _train_in_slices(
@@ -538,10 +550,10 @@ class Machine:
                 earlier = (*earlier, state.past())[1 - self.average :]
             with self._lock:
                 self._live = _Live(self.spec, None, state.step + count, earlier, backend)
+                self._pass_begun = False
         except BaseException:
             self.undo_pass()  # a pass counts whole or not at all
             raise
-        self._pass_begun = False
         return TrainCounts(hits, correct)
 
     # Prediction ----------------------------------------------------------------------
@@ -552,6 +564,13 @@ class Machine:
         ``n_jobs`` as in the constructor, whose is the default.
         """
         return self._pool()._in_blocks(X, "votes", n_jobs)
+
+    def votes_of_states(
+        self, X: Any, *, n_jobs: int | None = None
+    ) -> tuple[NDArray[np.int64], int]:
+        """Vote sums, and the number of states whose votes they are."""
+        pool = self._pool()
+        return pool._in_blocks(X, "votes", n_jobs), pool.n_clauses // self.n_clauses
 
     @property
     def n_states_(self) -> int:

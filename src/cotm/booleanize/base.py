@@ -21,6 +21,8 @@ from .thresholds import check_n_bits, compare_sparse
 
 # More texts than this in a column are rather names of rows, or prose.
 _MANY_TEXTS = 1000
+# So many different numbers are quantities.
+_MANY_NUMBERS = 20
 
 
 class TableBooleanizer(TransformerMixin, BaseEstimator):
@@ -61,6 +63,7 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
             )
         codes = self._learn(table)
         _warn_of_many_texts(table, codes)
+        _warn_of_odd_texts(table, codes)
         _warn_of_rounded_integers(table, codes)
         self._adopt(codes, table.names, sparse=table.matrix is not None)
         return self
@@ -274,6 +277,31 @@ def _warn_of_many_texts(table: Table, codes: list[ColumnCode]) -> None:
             UserWarning,
             stacklevel=3,
         )
+
+
+def _warn_of_odd_texts(table: Table, codes: list[ColumnCode]) -> None:
+    """A column of numbers with a few texts among them is taken for categories: say whose fault."""
+    for column, code in zip(table.columns, codes, strict=False):
+        texts = [value for value in code.categories if isinstance(value, str)]
+        odd = [text for text in texts if not _is_number(text)]
+        numbers = len(code.categories) - len(odd)
+        if odd and numbers >= _MANY_NUMBERS and len(odd) <= numbers // 20:
+            row = column.plain().index(odd[0])
+            warnings.warn(
+                f"Column {column.name!r} holds {numbers:,} different numbers and the text "
+                f"{odd[0]!r} (row {row}, counted from 0), so all of them become categories. "
+                "Correct the text, or make it missing (NaN).",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _warn_of_rounded_integers(table: Table, codes: list[ColumnCode]) -> None:

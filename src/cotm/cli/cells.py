@@ -21,6 +21,12 @@ def check_numbers(X: pl.DataFrame, kinds: Sequence[str], source: Source) -> None
         if kind == "category" or series.dtype != pl.String or series.null_count() == len(series):
             continue
         row = _odd_row(series)
+        if row is None:
+            raise ValueError(
+                f"column {series.name!r} of {source.name} held numbers or dates in training, but "
+                f"here they are all written as text, such as {series.drop_nulls()[0]!r}; store "
+                "them as what they are"
+            )
         value = series[row]
         raise ValueError(
             f"column {series.name!r} of {source.name} held numbers or dates in training, but row "
@@ -29,8 +35,8 @@ def check_numbers(X: pl.DataFrame, kinds: Sequence[str], source: Source) -> None
         )
 
 
-def _odd_row(series: pl.Series) -> int:
-    """The first row that does not fit, in the reading that fits the most rows."""
+def _odd_row(series: pl.Series) -> int | None:
+    """The first row that does not fit, in the reading that fits the most rows; None if all do."""
     readings: list[Callable[[], pl.Series]] = [
         lambda: series.cast(pl.Float64, strict=False),
         lambda: series.str.to_lowercase().replace_strict({"true": 1, "false": 0}, default=None),
@@ -42,7 +48,5 @@ def _odd_row(series: pl.Series) -> int:
     for read in readings:
         with suppress(pl.exceptions.PolarsError):  # no format fits even the first row
             misfits.append(series.is_not_null() & read().is_null())
-    fewest = min((misfit for misfit in misfits if misfit.any()), key=lambda misfit: misfit.sum())
-    row = fewest.arg_max()
-    assert row is not None
-    return row
+    fewest = min(misfits, key=lambda misfit: misfit.sum())
+    return fewest.arg_max() if fewest.any() else None

@@ -60,6 +60,10 @@ def read_for(
     if not source.is_table:
         return _read_arrays_for(model, names, source, with_labels=with_labels, keep=keep)
     asked = [source.target] if source.target else []
+    if names and set(asked) & set(names):
+        raise ValueError(
+            f"--target names {quoted(sorted(set(asked) & set(names)))}, which the model learns from"
+        )
     table = read_table(source, _text_columns(model, asked))
     targets = named_columns(asked, table.frame, source)
     frame = with_text_labels(table, targets, source)

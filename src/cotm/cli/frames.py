@@ -79,8 +79,17 @@ def _read_csv(source: Source, content: Path | bytes, text_columns: set[str]) -> 
 def _typed(frame: pl.DataFrame, source: Source) -> Table:
     """A table of a file that knows types."""
     texts = missing_texts(source.missing)
-    columns = [without_missing(series, texts) for series in frame.get_columns()]
+    columns = [_numbers_left(series, without_missing(series, texts)) for series in frame]
     return Table(pl.DataFrame(columns), frame.select)
+
+
+def _numbers_left(before: pl.Series, after: pl.Series) -> pl.Series:
+    """A column without its missing texts, as numbers if it was those that made it one of texts."""
+    if after.dtype != pl.String or after.null_count() in (before.null_count(), len(after)):
+        return after
+    with suppress(pl.exceptions.PolarsError):
+        return after.cast(pl.Float64, strict=True)
+    return after
 
 
 def _with_dates(table: Table, text_columns: set[str]) -> Table:

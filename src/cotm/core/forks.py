@@ -44,6 +44,10 @@ class Lock:
         self._lock.release()
         return held
 
+    def is_outermost(self) -> bool:
+        """Whether this thread, which holds it, has taken it once only."""
+        return self._depth == 1
+
     def take(self, *, blocking: bool = True) -> bool:
         """Take it, as entering does; whether it could be had."""
         if not self._lock.acquire(blocking=blocking):
@@ -53,8 +57,9 @@ class Lock:
 
     def leave(self) -> None:
         """What leaving does."""
-        self._depth -= 1
-        self._lock.release()
+        if self._depth:  # else this is a child that was forked while its parent held it
+            self._depth -= 1
+            self._lock.release()
 
     def __enter__(self) -> None:
         self.take()

@@ -29,7 +29,7 @@ from ..core.parameters import (
     format_bytes,
 )
 from ..core.spec import selection_scale
-from ..core.state import training_bytes
+from ..core.state import Snapshot, training_bytes
 from ..files import model_files as files
 from ..machine import Machine, TrainingSet
 from ..model.fitted import Course, Fitted, Record
@@ -43,8 +43,8 @@ from ..model.labels import (
     split_validation,
     warn_about_quantities,
 )
-from ..model.probabilities import Sample, Sharpness, judged, probabilities
-from ..model.resuming import check_same_data, describe_data
+from ..model.probabilities import Sample, Sharpness, in_margins, judged, probabilities
+from ..model.resuming import check_same_data, check_same_seed, describe_data
 from ..rules import Rule, rules
 from .progress import format_seconds
 from .training import Plan, run
@@ -65,8 +65,8 @@ _FIXED_IN_TRAINING = (
 )
 
 
-#: Not among the attributes, since a call that is refused changes none.
-_locks: weakref.WeakKeyDictionary[Any, Lock] = weakref.WeakKeyDictionary()
+#: By the estimators' ids, and not among their attributes: a call that is refused changes none.
+_locks: dict[int, Lock] = {}
 _locks_lock = Lock()
 
 
@@ -165,6 +165,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             course, data = prepared.fitted.course, prepared.data
             epochs = check_integer("epochs", self.epochs, 0)
             if resume:
+                check_same_seed(self.random_state, prepared.fitted.machine.seed_)
                 if course.data is not None and data is not None:
                     check_same_data(course.data, data)
                 course = replace(course, target=max(course.target, epochs), data=data)
@@ -298,6 +299,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 weight,
                 shuffle=self.shuffle,
                 held_out=self.validation_fraction if self.early_stopping else 0.0,
+                like=None if before is None else before.course.data,
             )
         if whole and self.early_stopping:
             rows, held_rows = split_validation(
@@ -458,7 +460,10 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _training_lock(self) -> Lock:
         """One training of this estimator at a time; predictions do not wait for it."""
         with _locks_lock:
-            return _locks.setdefault(self, Lock())
+            if id(self) not in _locks:
+                _locks[id(self)] = Lock()
+                weakref.finalize(self, _locks.pop, id(self), None)
+            return _locks[id(self)]
 
     def _alone(self) -> Lock:
         """The lock of a training that is about to begin."""
@@ -490,18 +495,17 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """This estimator as it is now, whatever other threads do: state and epochs fit."""
         lock = self._training_lock()
         while True:
-            fitted = self._now()
-            state = fitted.machine.snapshot_at(fitted.course.step)
+            if lock.take(blocking=False):  # nobody trains, or this thread does, between epochs
+                fitted = self._now()
+                state: Snapshot | None = fitted.machine.snapshot()
+                lock.leave()
+            else:
+                fitted = self._now()
+                state = fitted.machine.snapshot_at(fitted.course.step)
             if state is not None:
                 break
-            # An epoch is just being recorded, or somebody has set the machine's state.
-            if lock.take(blocking=False):
-                fitted = self._now()
-                state = fitted.machine.snapshot()
-                lock.leave()
-                fitted = replace(fitted, course=replace(fitted.course, step=state.step))
-                break
-            time.sleep(1e-4)
+            time.sleep(1e-4)  # an epoch is just being recorded
+        fitted = replace(fitted, course=replace(fitted.course, step=state.step))
         still = object.__new__(type(self))
         still.__dict__.update(self.__dict__)
         still._fitted = replace(fitted, machine=fitted.machine.with_state(state))
@@ -660,12 +664,14 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The softmax of votes in units of the margin T (with several labels, the logistic
         function of each), times a sharpness that makes them about as often right as they say.
         Early stopping learns it from the examples held out; otherwise a second, smaller machine
-        learns it from a sample of the training examples, the first time it is needed, which
-        takes some seconds at the most. ``partial_fit`` alone leaves it at a usual value.
+        learns it from a sample of the training examples, the first time it is needed. That takes
+        a fraction of what fitting took, or with few examples about as long. ``partial_fit`` alone
+        leaves it at a usual value.
         """
         fitted = self._now()
-        votes = self._votes(fitted, X)
-        return probabilities(votes, fitted.machine, fitted.sharpness, fitted.multilabel)
+        votes, states = fitted.machine.votes_of_states(fitted.reader.read(X), n_jobs=self.n_jobs)
+        margins = in_margins(votes, fitted.machine.T * states, fitted.multilabel)
+        return probabilities(margins, fitted.sharpness, fitted.multilabel)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

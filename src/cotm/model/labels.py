@@ -176,19 +176,18 @@ def example_weights(
     if class_weight is None:
         return weight
     largest = 1.0
-    if isinstance(class_weight, dict):
-        for label, value in class_weight.items():
-            check_number(f"class_weight[{label!r}]", value, 0.0)
-        factors = [class_weight.get(label, 1.0) for label in classes.tolist()]
-        if not any(factors):
+    if labels.multilabel:
+        if class_weight != "balanced":
             raise ValueError(
-                f"class_weight={class_weight!r} is 0 for every class, so there is nothing to "
-                "learn; give at least one class a weight above 0"
+                f"class_weight={class_weight!r}, but with several labels at once it must be "
+                "'balanced' or None; pass sample_weight for anything else"
             )
-        largest = max([largest, *factors])
-    factor = compute_sample_weight(class_weight, y)
-    if isinstance(class_weight, str) and not labels.multilabel:
-        largest = factor.max(initial=largest)
+        factor = compute_sample_weight(class_weight, y)
+    else:
+        by_class = _class_factors(class_weight, y, classes)
+        factor = by_class[np.searchsorted(classes, y)]
+        counted = by_class if isinstance(class_weight, dict) else factor
+        largest = max(largest, float(counted.max()))
     # Classes above 1 lower the others instead, so that it is their proportions that count, but
     # not so far that nothing is learned. Factors of several labels multiply, which says little
     # about any one of them. An example's own weight above 1 comes on top.
@@ -196,10 +195,42 @@ def example_weights(
     return np.column_stack([lowered, np.maximum(weight, 1.0)])
 
 
+def _class_factors(
+    class_weight: Any, y: NDArray[Any], classes: NDArray[Any]
+) -> NDArray[np.float64]:
+    """A factor for each class. (scikit-learn's function takes the text "0" for the number 0.)"""
+    if not isinstance(class_weight, dict):
+        if class_weight != "balanced":
+            raise ValueError(
+                f"class_weight={class_weight!r} must be a dictionary, 'balanced' or None"
+            )
+        counts = np.bincount(np.searchsorted(classes, y), minlength=len(classes))
+        present = int((counts > 0).sum())
+        return np.asarray(len(y) / (present * np.maximum(counts, 1)))
+    known = classes.tolist()
+    for label, value in class_weight.items():
+        check_number(f"class_weight[{label!r}]", value, 0.0)
+        if label not in known and any(other not in class_weight for other in known):
+            raise ValueError(
+                f"class_weight names the class {label!r}, but the classes are {known}; its keys "
+                "must be labels as they are in y"
+            )
+    factors = np.array([float(class_weight.get(label, 1.0)) for label in known])
+    if not factors.any():
+        raise ValueError(
+            f"class_weight={class_weight!r} is 0 for every class, so there is nothing to learn; "
+            "give at least one class a weight above 0"
+        )
+    return factors
+
+
 def require_some_weight(weight: NDArray[np.float64]) -> None:
     """Refuse to learn from examples that all count nothing."""
     if not weight.any(axis=0).reshape(-1)[0]:
-        raise ValueError("sample_weight is 0 for every example, so there is nothing to learn from")
+        raise ValueError(
+            "sample_weight and class_weight together are 0 for every example, so there is nothing "
+            "to learn from"
+        )
 
 
 def split_validation(

@@ -7,6 +7,7 @@ what makes its probabilities right there is carried over to the votes of the fir
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,14 +69,16 @@ class Sharpness:
         """One that the sample will tell; ``epochs`` are those of the machine."""
         sharpness = cls()
         if len(sample.targets) >= _FEWEST_ROWS and epochs:
-            sharpness._lesson = machine, sample, multilabel, epochs
+            state = machine.with_state(machine.snapshot())  # whatever it learns later
+            sharpness._lesson = state, sample, multilabel, epochs
         return sharpness
 
     def value(self) -> float | None:
         """The number, or None where there was nothing to learn it from."""
         with self._lock:
             if self._lesson is not None:
-                self._value = _learn(*self._lesson)
+                with suppress(MemoryError):  # a model that can be kept is worth more
+                    self._value = _learn(*self._lesson)
                 self._lesson = None
             return self._value
 
@@ -84,11 +87,11 @@ class Sharpness:
 
 
 def probabilities(
-    votes: NDArray[np.int64], machine: Machine, sharpness: Sharpness, multilabel: bool
+    margins: NDArray[Any], sharpness: Sharpness, multilabel: bool
 ) -> NDArray[np.float64]:
     """Probabilities (N, m) that rank like the votes."""
     value = sharpness.value()
-    logits = _in_margins(votes, machine, multilabel) * (_USUAL if value is None else value)
+    logits = margins * (_USUAL if value is None else value)
     return np.asarray(expit(logits) if multilabel else softmax(logits, axis=1))
 
 
@@ -96,14 +99,18 @@ def judged(
     machine: Machine, examples: Examples, targets: NDArray[np.uint8], multilabel: bool
 ) -> Sharpness:
     """The sharpness that examples tell which the machine was not trained on."""
-    margins = _in_margins(machine.votes(examples), machine, multilabel)
+    margins = _margins(machine, examples, multilabel)
     return Sharpness(_most_likely(margins, targets, multilabel))
 
 
-def _in_margins(votes: NDArray[np.int64], machine: Machine, multilabel: bool) -> NDArray[Any]:
-    """Votes of one state in units of T. With several labels 0 votes are a yes."""
-    shifted = votes + 0.5 if multilabel else votes
-    return np.asarray(shifted / (machine.T * machine.n_states_))
+def in_margins(votes: NDArray[np.int64], margin: int, multilabel: bool) -> NDArray[Any]:
+    """Votes in units of the margins of all states. With several labels 0 votes are a yes."""
+    return np.asarray((votes + 0.5 if multilabel else votes) / margin)
+
+
+def _margins(machine: Machine, examples: Examples, multilabel: bool) -> NDArray[Any]:
+    votes, states = machine.votes_of_states(examples)
+    return in_margins(votes, machine.T * states, multilabel)
 
 
 def _most_likely(margins: NDArray[Any], targets: NDArray[np.uint8], multilabel: bool) -> float:
@@ -140,9 +147,9 @@ def _learn(machine: Machine, sample: Sample, multilabel: bool, epochs: int) -> f
     assert told is not None
     # The first machine has seen more, or for longer: its votes are larger by as much on examples
     # that both have seen.
-    margins = _in_margins(machine.votes(seen), machine, multilabel)
+    margins = _margins(machine, seen, multilabel)
     mine = _typical(margins, multilabel)
-    theirs = _typical(_in_margins(second.votes(seen), second, multilabel), multilabel)
+    theirs = _typical(_margins(second, seen, multilabel), multilabel)
     if mine == 0 or theirs == 0:
         return None
     # New examples cannot be surer than those it was trained on.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import numbers
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from ..core.examples import Examples
@@ -43,8 +45,14 @@ def describe_data(
     *,
     shuffle: bool,
     held_out: float,
+    like: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What identifies the data of a training, small enough for a model file."""
+    """What identifies the data of a training, small enough for a model file.
+
+    ``like`` describes data to compare with: sparse or dense, the examples are taken as those were.
+    """
+    if like is not None:
+        examples = _in_the_form_of(like["examples"], examples)
     return {
         "rows": len(examples),
         "examples": _digest_bits(examples),
@@ -58,13 +66,29 @@ def describe_data(
 def check_same_data(before: dict[str, Any], now: dict[str, Any]) -> None:
     """Refuse to resume a training on other data than its own."""
     for part, text in _PARTS.items():
-        if part == "examples" and before[part][:5] != now[part][:5]:
-            continue  # sparse before and dense now, or the other way: not comparable
         if before[part] != now[part]:
             raise ValueError(
                 f"resume=True, but {text.format(before=before[part], now=now[part])}; pass the "
                 "same data, or set warm_start=True and call fit without resume to go on with other"
             )
+
+
+def check_same_seed(random_state: Any, seed: int) -> None:
+    """Refuse to resume a training that began with another seed than the one that is set."""
+    if isinstance(random_state, numbers.Integral) and int(random_state) != seed:
+        raise ValueError(
+            f"resume=True with random_state={random_state}, but the training that there is began "
+            f"with {seed}; set it back, or call fit without resume to begin anew"
+        )
+
+
+def _in_the_form_of(digest: str, examples: Examples) -> Examples:
+    bits = to_host(examples.bits)
+    if digest.startswith("csr:") and isinstance(bits, np.ndarray):
+        return Examples(scipy.sparse.csr_array(bits.reshape(len(bits), -1)), examples.grid)
+    if digest.startswith("bits:") and not isinstance(bits, np.ndarray):
+        return Examples(bits.toarray(), examples.grid)
+    return examples
 
 
 def _digest(*arrays: NDArray[Any]) -> str:
