@@ -2,6 +2,18 @@
 
 import signal
 
-# A shell that starts the tests in the background makes them ignore Ctrl-C, and children
-# inherit that; the tests of interruption need the usual state.
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def usual_interrupts():
+    """Python's own handler of Ctrl-C.
+
+    A shell that starts the tests in the background makes them ignore Ctrl-C, and children inherit
+    that; a command that was interrupted ignores what comes after it, as its process is to end.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# For whatever is started while tests are being collected.
 signal.signal(signal.SIGINT, signal.default_int_handler)
