@@ -64,7 +64,6 @@ _FIXED_IN_TRAINING = (
     "random_state",
 )
 
-
 #: By the estimators' ids, and not among their attributes: a call that is refused changes none.
 _locks: dict[int, Lock] = {}
 _locks_lock = Lock()
@@ -401,7 +400,9 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._basic_plan(fitted, shuffle=self.shuffle),
             patience=self.patience,
             callbacks=[partial(callback, self) for callback in self.callbacks or ()],
-            follow=partial(self._follow_changes, self.get_params(deep=False)),
+            follow=partial(self._follow_changes, self.get_params(deep=False))
+            if self.callbacks
+            else None,
             finish=partial(_with_sharpness, held, prepared.sample),
             verbose=int(self.verbose),
         )

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ..core.examples import Examples
 from ..core.gpu_arrays import beside, to_host
 
-_ROWS = 8192  # packed at a time
+#: Bytes of dense bits that are packed at a time; a sparse matrix is never dense as a whole.
+_BYTES = 16_000_000
 
 #: What may differ, and how to say so.
 _PARTS = {
@@ -51,11 +52,9 @@ def describe_data(
 
     ``like`` describes data to compare with: sparse or dense, the examples are taken as those were.
     """
-    if like is not None:
-        examples = _in_the_form_of(like["examples"], examples)
     return {
         "rows": len(examples),
-        "examples": _digest_bits(examples),
+        "examples": _digest_examples(examples, None if like is None else like["examples"]),
         "targets": _digest(np.packbits(targets)),
         "weights": _digest(weight),
         "shuffle": bool(shuffle),
@@ -82,15 +81,6 @@ def check_same_seed(random_state: Any, seed: int) -> None:
         )
 
 
-def _in_the_form_of(digest: str, examples: Examples) -> Examples:
-    bits = to_host(examples.bits)
-    if digest.startswith("csr:") and isinstance(bits, np.ndarray):
-        return Examples(scipy.sparse.csr_array(bits.reshape(len(bits), -1)), examples.grid)
-    if digest.startswith("bits:") and not isinstance(bits, np.ndarray):
-        return Examples(bits.toarray(), examples.grid)
-    return examples
-
-
 def _digest(*arrays: NDArray[Any]) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for array in arrays:
@@ -98,14 +88,24 @@ def _digest(*arrays: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _digest_bits(examples: Examples) -> str:
+def _digest_examples(examples: Examples, like: str | None) -> str:
+    """A digest in the form of another one, of sparse or dense examples, or in their own."""
     bits = examples.bits
-    if hasattr(bits, "indptr"):
+    is_sparse = hasattr(bits, "indptr")
+    if like is None:
+        like = "csr: " if is_sparse else "bits:"
+    if like.startswith("csr:"):
+        if not is_sparse:
+            bits = scipy.sparse.csr_array(to_host(bits).reshape(len(examples), -1))
         arrays = (np.asarray(bits.indptr, np.int64), np.asarray(bits.indices, np.int64))
         return f"csr: {_digest(*arrays)}"
     digest = hashlib.blake2b(digest_size=16)
-    for first in range(0, len(bits), _ROWS):
-        part = bits[first : first + _ROWS]
+    width = int(np.prod(examples.grid.image_shape))
+    rows = max(1, _BYTES // width // 8) * 8  # whole bytes, wherever the parts are cut
+    for first in range(0, len(examples), rows):
+        part = bits[first : first + rows]
+        if is_sparse:
+            part = part.toarray()
         with beside(part):
             packed = np.packbits(part.reshape(-1))
         digest.update(np.ascontiguousarray(to_host(packed)).data)
