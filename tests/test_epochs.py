@@ -425,3 +425,14 @@ def test_class_weights_of_digits_as_text():
     labels = np.column_stack([Y, 1 - Y, X[:, 3]])
     with pytest.raises(ValueError, match="with several labels at once"):
         small(class_weight={0: 2}).fit(X, labels)
+
+
+def test_a_model_without_room_for_its_sharpness_is_saved_all_the_same(monkeypatch, tmp_path):
+    def fail(*lesson):
+        raise MemoryError
+
+    monkeypatch.setattr("cotm.model.probabilities._learn", fail)
+    model = small().fit(X, Y)
+    model.save(tmp_path / "m.cotm")
+    found = cotm.load(tmp_path / "m.cotm").predict_proba(X)
+    assert np.array_equal(found, model.predict_proba(X))
