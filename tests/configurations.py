@@ -61,7 +61,7 @@ def random_configuration(seed: int, *, rows: int = 12) -> Configuration:
         N=int(rng.choice([1, 2, 3, 8, 100, 127, 128])),
         boost_true_positive=bool(rng.random() < 0.6),
         e_scales_type2=bool(rng.random() < 0.4),
-        max_literals=int(rng.integers(1, 12)) if rng.random() < 0.3 else None,
+        max_literals=int(rng.integers(1, 12)) if rng.random() < 0.3 else 0,
         max_weight=int(rng.integers(1, 5)) if rng.random() < 0.3 else WEIGHT_LIMIT,
         sharing=bool(sharing),
         learn_weights=bool(sharing or rng.random() < 0.5),
@@ -95,7 +95,7 @@ def random_memory(rng: np.random.Generator, spec: Spec) -> NDArray[np.int8]:
     memory = rng.integers(-spec.N, 0, shape)
     included = rng.random(shape) < rng.choice([1.0, 3.0, 20.0]) / shape[1]
     memory = np.where(included, rng.integers(0, spec.N, shape), memory)
-    if spec.max_literals is not None:
+    if spec.max_literals:
         for row in memory:
             row[np.flatnonzero(row >= 0)[spec.max_literals :]] = -1
     return memory.astype(np.int8)

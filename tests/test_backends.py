@@ -59,7 +59,7 @@ def test_long_training_equals_reference(seed):
     spec = Spec(
         n=33, m=4, grid=grid, T=20, q=16804, N=[128, 5, 1][seed % 3], sharing=sharing,
         boost_true_positive=seed % 2 == 0, e_scales_type2=seed % 5 == 0, seed=seed,
-        max_literals=6 if seed % 3 == 1 else None,
+        max_literals=6 if seed % 3 == 1 else 0,
     )  # fmt: skip
     bits = rng.integers(0, 2, (40, *grid.image_shape), dtype=np.uint8)
     flat = bits.reshape(40, -1)

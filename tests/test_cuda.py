@@ -196,7 +196,7 @@ def test_long_training_equals_native(seed):
     spec = Spec(
         n=333, m=4, grid=grid, T=20, q=16804, N=[128, 5, 1][seed % 3], sharing=seed % 4 != 3,
         boost_true_positive=seed % 2 == 0, e_scales_type2=seed % 5 == 0, seed=seed,
-        max_literals=6 if seed % 3 == 1 else None,
+        max_literals=6 if seed % 3 == 1 else 0,
     )  # fmt: skip
     bits = rng.integers(0, 2, (400, *grid.image_shape), dtype=np.uint8)
     flat = bits.reshape(400, -1)
@@ -246,7 +246,7 @@ CASES = {
 @gpu
 @pytest.mark.parametrize("case", CASES)
 def test_equals_native_where_the_kernels_differ(case):
-    options = {"m": 10, "sharing": True, "max_literals": None, **CASES[case]}
+    options = {"m": 10, "sharing": True, "max_literals": 0, **CASES[case]}
     grid, m, weight = options["grid"], options["m"], options.pop("weight", None)
     sparse = options.pop("sparse", False)
     rng = np.random.default_rng(5)

@@ -99,7 +99,7 @@ for grid, sparse in ((PatchGrid.flat(300), False), (PatchGrid.flat(300), True),
     if sparse:
         bits = scipy.sparse.csr_array(bits.reshape(16, -1))
     targets = rng.integers(0, 2, (16, 2), dtype=np.uint8)
-    spec = Spec(n=9, m=2, grid=grid, T=300, q=6554, N=128, max_literals=None if sparse else 40)
+    spec = Spec(n=9, m=2, grid=grid, T=300, q=6554, N=128, max_literals=0 if sparse else 40)
     memory = np.where(rng.random((9, grid.n_literals)) < .02, 1, -2).astype(np.int8)
     backend = NativeBackend(spec, memory, start_weights(spec), threads)
     data = backend.prepare(Examples(bits, grid))

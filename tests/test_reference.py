@@ -69,7 +69,7 @@ def naive_step(spec, memory, weights, patches, target, scale, step):
                     moved = max(1, moved) if weights[j][i] > 0 else min(-1, moved)
                 new_weights[j][i] = max(-spec.max_weight, min(spec.max_weight, moved))
         new_memory[j] = [max(-spec.N, min(spec.N - 1, x)) for x in new_memory[j]]
-        if spec.max_literals is not None:
+        if spec.max_literals:
             fresh = [k for k in range(L) if new_memory[j][k] >= 0 and memory[j][k] < 0]
             fresh.sort(key=lambda k: int(hash32(make_key(key, Purpose.LIMIT, 0, j), k)))
             while sum(x >= 0 for x in new_memory[j]) > spec.max_literals and fresh:

@@ -305,7 +305,7 @@ class Machine:
             N=self.memory_depth,
             boost_true_positive=self.boost_true_positive,
             e_scales_type2=self.e_scales == "type2",
-            max_literals=self.max_literals,
+            max_literals=self.max_literals or 0,
             max_weight=self.max_weight or WEIGHT_LIMIT,
             sharing=self.sharing,
             learn_weights=self.sharing or self.weighted,

@@ -67,7 +67,7 @@ class NativeBackend:
             depth=spec.N,
             boost_true_positive=spec.boost_true_positive,
             e_scales_type2=spec.e_scales_type2,
-            max_literals=spec.max_literals or 0,
+            max_literals=spec.max_literals,
             max_weight=spec.max_weight,
             sharing=spec.sharing,
             learn_weights=spec.learn_weights,

@@ -116,7 +116,7 @@ def update_memory(
 ) -> NDArray[np.int8]:
     """C + delta, clipped once; a full clause takes no more literals than it may have."""
     updated = np.clip(memory.astype(np.int32) + delta, -spec.N, spec.N - 1).astype(np.int8)
-    if spec.max_literals is None:
+    if not spec.max_literals:
         return updated
     surplus = include(updated).sum(axis=1) - spec.max_literals
     for j in np.flatnonzero(surplus > 0):

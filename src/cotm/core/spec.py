@@ -25,7 +25,7 @@ class Spec:
     N: int  # memory depth: entries lie in [-N, N - 1], included iff >= 0
     boost_true_positive: bool = True
     e_scales_type2: bool = False  # else e scales every pair of an output with y = 0
-    max_literals: int | None = None
+    max_literals: int = 0  # 0: no limit
     max_weight: int = WEIGHT_LIMIT
     sharing: bool = True  # off: clause j votes for output j * m // n only
     learn_weights: bool = True  # off: the plain Tsetlin machine

@@ -102,7 +102,7 @@ def within_limits(spec: Spec, state: Snapshot, average: int = 1) -> Snapshot:
     memory = np.clip(state.memory, -spec.N, spec.N - 1)
     weights = np.clip(state.weights, -spec.max_weight, spec.max_weight)
     earlier = state.earlier[max(0, len(state.earlier) + 1 - average) :]
-    if spec.max_literals is not None:
+    if spec.max_literals:
         for j in np.flatnonzero((memory >= 0).sum(axis=1) > spec.max_literals):
             included = np.flatnonzero(memory[j] >= 0)
             weakest = included[np.argsort(-memory[j, included].astype(int), kind="stable")]

@@ -223,7 +223,7 @@ class CudaBackend:
             "capacity": sizes.capacity,
             "q": spec.q,
             "depth": spec.N,
-            "max_literals": spec.max_literals or 0,
+            "max_literals": spec.max_literals,
             "max_weight": spec.max_weight,
             "boost": spec.boost_true_positive,
             "e_scales_type2": spec.e_scales_type2,
@@ -253,7 +253,7 @@ class CudaBackend:
             "SEARCHES": int(self._layout.image_words > 0),
             "LONG_ROWS": int(self._layout.row_words > 1),
             "MANY": int(self.spec.m > 32),
-            "LIMITED": int(self.spec.max_literals is not None),
+            "LIMITED": int(self.spec.max_literals > 0),
         }
         chosen = tuple(f"{key}={value}" for key, value in options.items())
         return _module(self._index, chosen, training).get_function(name)
