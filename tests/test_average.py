@@ -215,8 +215,8 @@ def stopped(**parameters):
     model = small(epochs=40, early_stopping=True, patience=40, **parameters)
 
     def leave(m, record):
-        best = m._course.best
-        if len(best.earlier) >= 3 and m._course.epochs_without_improvement() >= 2:
+        best = m._progress.best
+        if len(best.earlier) >= 3 and m._progress.epochs_without_improvement() >= 2:
             scores = [record["validation_accuracy"] for record in m.history_]
             m.history_[int(np.argmax(scores))]["validation_accuracy"] = 1.0
             raise KeyboardInterrupt
@@ -224,7 +224,7 @@ def stopped(**parameters):
     model.callbacks = [leave]
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
-    assert model._course.best is not None
+    assert model._progress.best is not None
     return model.set_params(callbacks=None)
 
 

@@ -46,7 +46,7 @@ def test_an_epoch_whose_validation_fails_did_not_happen(average, rows, monkeypat
     model = small(**options)
     with pytest.raises(MemoryError):
         model.fit(X[:rows], Y[:rows])
-    assert len(model.history_) == 2 and model._course.step == model.step_
+    assert len(model.history_) == 2 and model._progress.step == model.step_
     assert state(model.fit(X[:rows], Y[:rows], resume=True)) == state(whole)
 
 
@@ -340,7 +340,7 @@ def test_early_stopping_is_not_measured_by_other_data():
     for spoil in (lambda m: m.partial_fit(X, 1 - Y), lambda m: m.fit(X, 1 - Y)):
         model = small(**{**options, "n_clauses": 60}).fit(X, Y)
         spoil(model)
-        labels = Y if len(model.history_) and model._course.data is None else 1 - Y
+        labels = Y if len(model.history_) and model._progress.data is None else 1 - Y
         model.fit(X, labels)
         assert model.score(X, labels) > 0.8
 

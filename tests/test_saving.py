@@ -140,7 +140,7 @@ def test_more_epochs_than_a_file_can_say(tmp_path):
     with pytest.raises(ValueError, match="epochs"):
         model.save(tmp_path / "model.cotm")
     model.set_params(epochs=5)
-    assert again(model, tmp_path).set_params(callbacks=None)._course.target == 2**63 - 1
+    assert again(model, tmp_path).set_params(callbacks=None)._progress.until_epoch == 2**63 - 1
 
 
 LABELS = {
@@ -277,10 +277,10 @@ def test_notes_in_the_learning_curve(tmp_path):
 
 def test_loaded_arrays_are_read_only(tmp_path):
     model = small(average=3, epochs=4, early_stopping=True).fit(X, Y)
-    course = replace(model._course, best=model.machine_.snapshot())
-    model._fitted = replace(model._fitted, course=course)
+    progress = replace(model._progress, best=model.machine_.snapshot())
+    model._fitted = replace(model._fitted, progress=progress)
     loaded = again(model, tmp_path)
-    snapshots = [loaded.machine_.snapshot(), loaded._course.best]
+    snapshots = [loaded.machine_.snapshot(), loaded._progress.best]
     arrays = [loaded.memory_, loaded.weights_]
     for snapshot in snapshots:
         arrays += [snapshot.memory, snapshot.weights]

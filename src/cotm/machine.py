@@ -39,7 +39,7 @@ from .core.patches import MAX_FEATURES, PatchGrid, image_grid
 from .core.randomness import new_seed, pass_order
 from .core.spec import WEIGHT_LIMIT, Spec, forget_threshold, selection_scale
 from .core.state import (
-    PastState,
+    EarlierState,
     Snapshot,
     check_fits_memory,
     start_state,
@@ -76,7 +76,7 @@ class _Live(NamedTuple):
     spec: Spec | None = None  # None before it has seen data
     state: Snapshot | None = None  # None while only the backend knows it
     step: int = 0
-    earlier: tuple[PastState, ...] = ()
+    earlier: tuple[EarlierState, ...] = ()
     backend: Backend | None = None
     pool: Machine | None = None  # of the clauses of all states that vote, once asked for
 

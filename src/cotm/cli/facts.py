@@ -34,7 +34,7 @@ def size(model: Any) -> dict[str, str]:
 def progress(model: Any) -> dict[str, str]:
     """How far training came."""
     history = model.history_
-    lines = {"epochs": f"{model._course.epochs} of {model.epochs}"}
+    lines = {"epochs": f"{model._progress.epochs} of {model.epochs}"}
     if history:
         lines["training accuracy"] = f"{percent(history[-1]['train_accuracy'])} in the last epoch"
     scores = [record.get("validation_accuracy", -1.0) for record in history]

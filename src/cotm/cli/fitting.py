@@ -41,7 +41,7 @@ def resumed_model(path: Path, kind: ModelKind | None, given: dict[str, Any]) -> 
     model = load(path)
     # Early stopping ends by going back to the best epoch: what would follow is another
     # training than a longer one from the beginning.
-    if model.early_stopping and model._course.best is None:
+    if model.early_stopping and model._progress.best is None:
         raise ValueError(f"{path} is finished: early stopping has kept the best epoch")
     parameters = model.get_params()
     differing = [
@@ -56,14 +56,14 @@ def resumed_model(path: Path, kind: ModelKind | None, given: dict[str, Any]) -> 
             f"{path} was begun with other settings: {', '.join(differing)}; leave these options "
             "out, or train anew without --resume"
         )
-    target = model._course.target
+    target = model._progress.until_epoch
     if given.get("epochs", target) < target:
         raise ValueError(
             f"{path} is on its way to {target} epochs; --epochs {given['epochs']} would be fewer, "
             "and a training can only be made longer"
         )
     model.set_params(**{name: given[name] for name in _CHANGEABLE if name in given})
-    if not model.early_stopping and model._course.epochs >= model.epochs:
+    if not model.early_stopping and model._progress.epochs >= model.epochs:
         raise ValueError(f"{path} has its {model.epochs} epochs; to train longer, set --epochs")
     return model
 
@@ -112,7 +112,7 @@ def _farewell(model: Any, source: Source, out: Path) -> str:
 
 
 def _finished_epochs(model: Any) -> int:
-    return model._course.epochs if hasattr(model, "machine_") else 0
+    return model._progress.epochs if hasattr(model, "machine_") else 0
 
 
 def _resume_command(source: Source, out: Path) -> str:

@@ -15,7 +15,7 @@ from .spec import Spec
 
 
 @dataclass(frozen=True)
-class PastState:
+class EarlierState:
     """What of a state votes: which literals its clauses include, as bits, and the weights."""
 
     included: NDArray[np.uint8]  # (n, ceil(L / 8)), packed
@@ -25,7 +25,7 @@ class PastState:
         _make_read_only(self, "included", "weights")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PastState, (self.included, self.weights)
+        return EarlierState, (self.included, self.weights)
 
     def most_literals(self) -> int:
         """How many the longest clause includes."""
@@ -39,7 +39,7 @@ class Snapshot:
     memory: NDArray[np.int8]
     weights: NDArray[np.int32]
     step: int
-    earlier: tuple[PastState, ...] = ()  # with ``average``, states that vote too, oldest first
+    earlier: tuple[EarlierState, ...] = ()  # with ``average``, states that vote too, oldest first
 
     def __post_init__(self) -> None:
         _make_read_only(self, "memory", "weights")
@@ -47,9 +47,9 @@ class Snapshot:
     def __reduce__(self) -> tuple[Any, ...]:
         return Snapshot, (self.memory, self.weights, self.step, self.earlier)
 
-    def past(self) -> PastState:
+    def past(self) -> EarlierState:
         """What of this state votes once training has gone on."""
-        return PastState(np.packbits(self.memory >= 0, axis=1), self.weights)
+        return EarlierState(np.packbits(self.memory >= 0, axis=1), self.weights)
 
 
 def _make_read_only(state: object, *names: str) -> None:
@@ -109,7 +109,7 @@ def within_limits(spec: Spec, state: Snapshot, average: int = 1) -> Snapshot:
             memory[j, weakest[spec.max_literals :]] = -1
         earlier = tuple(p for p in earlier if p.most_literals() <= spec.max_literals)
     earlier = tuple(
-        PastState(p.included, np.clip(p.weights, -spec.max_weight, spec.max_weight))
+        EarlierState(p.included, np.clip(p.weights, -spec.max_weight, spec.max_weight))
         for p in earlier
     )
     return Snapshot(memory, weights, state.step, earlier)

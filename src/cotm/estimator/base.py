@@ -32,7 +32,7 @@ from ..core.spec import selection_scale
 from ..core.state import Snapshot, training_bytes
 from ..files import model_files as files
 from ..machine import Machine, TrainingSet
-from ..model.fitted import Course, Fitted, Record
+from ..model.fitted import Fitted, Record, TrainingProgress
 from ..model.inputs import InputReader
 from ..model.labels import (
     distinct_classes,
@@ -47,7 +47,7 @@ from ..model.probabilities import Sample, Sharpness, in_margins, judged, probabi
 from ..model.resuming import check_same_data, check_same_seed, describe_data
 from ..rules import Rule, rules
 from .progress import format_seconds
-from .training import Plan, run
+from .training import FitPlan, run
 
 #: What training is built on: a callback that changes one of these is told so.
 _FIXED_IN_TRAINING = (
@@ -69,7 +69,7 @@ _locks: dict[int, Lock] = {}
 _locks_lock = Lock()
 
 
-class Held(NamedTuple):
+class HeldOut(NamedTuple):
     """Examples held out of training."""
 
     examples: Examples
@@ -81,7 +81,7 @@ class Prepared(NamedTuple):
 
     fitted: Fitted
     training: TrainingSet
-    held: Held | None
+    held: HeldOut | None
     sample: Sample | None  # of all examples to train on
     data: dict[str, Any] | None  # see resuming.py
 
@@ -161,22 +161,26 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not resume and not check_flag("warm_start", self.warm_start):
                 before = None
             prepared = self._prepare(X, y, sample_weight, before)
-            course, data = prepared.fitted.course, prepared.data
+            progress, data = prepared.fitted.progress, prepared.data
             epochs = check_integer("epochs", self.epochs, 0)
             if resume:
                 check_same_seed(self.random_state, prepared.fitted.machine.seed_)
-                if course.data is not None and data is not None:
-                    check_same_data(course.data, data)
-                course = replace(course, target=max(course.target, epochs), data=data)
+                if progress.data is not None and data is not None:
+                    check_same_data(progress.data, data)
+                progress = replace(
+                    progress, until_epoch=max(progress.until_epoch, epochs), data=data
+                )
             else:
-                course = replace(
-                    course,
-                    target=course.epochs + epochs,
-                    patience_from=course.epochs,
-                    scored_from=course.scored_from if course.compares(data) else course.epochs,
+                progress = replace(
+                    progress,
+                    until_epoch=progress.epochs + epochs,
+                    patience_from=progress.epochs,
+                    scored_from=progress.scored_from
+                    if progress.compares(data)
+                    else progress.epochs,
                     data=data,
                 )
-            fitted = replace(prepared.fitted, course=course)
+            fitted = replace(prepared.fitted, progress=progress)
             run(fitted, prepared.training, self._plan(fitted, prepared))
         return self
 
@@ -203,9 +207,9 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             prepared = self._prepare(X, y, sample_weight, before, classes=classes, whole=False)
             fitted = prepared.fitted
-            course = replace(fitted.course, target=fitted.course.epochs + 1, data=None)
+            progress = replace(fitted.progress, until_epoch=fitted.progress.epochs + 1, data=None)
             plan = self._basic_plan(fitted, shuffle=False)
-            run(replace(fitted, course=course), prepared.training, plan)
+            run(replace(fitted, progress=progress), prepared.training, plan)
         return self
 
     def estimate(self, X: Any, y: Any) -> dict[str, float]:
@@ -298,13 +302,13 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 weight,
                 shuffle=self.shuffle,
                 held_out=self.validation_fraction if self.early_stopping else 0.0,
-                like=None if before is None else before.course.data,
+                like=None if before is None else before.progress.data,
             )
         if whole and self.early_stopping:
             rows, held_rows = split_validation(
                 fitted.machine.seed_, targets, self.validation_fraction, labels.multilabel
             )
-            held = Held(examples[held_rows], targets[held_rows])
+            held = HeldOut(examples[held_rows], targets[held_rows])
             examples, targets = examples[rows], targets[rows]
             weight = weight[rows] if len(weight) > 1 else weight
         for callback in self.callbacks or ():
@@ -318,7 +322,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         assert reader.grid is not None
         machine = Machine(**self._machine_parameters(len(classes), multilabel))
         machine.start(reader.grid, len(classes))
-        return Fitted(reader, classes, multilabel, machine, Course(), Sharpness())
+        return Fitted(reader, classes, multilabel, machine, TrainingProgress(), Sharpness())
 
     def _renewed(self, fitted: Fitted) -> Fitted:
         """What was fitted, with parameters that changed since training began in effect."""
@@ -337,10 +341,10 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if renewed.describes(machine):
             return fitted
         renewed.load_state(spec.grid, machine.snapshot())
-        course = fitted.course
-        if course.best is not None:
-            course = replace(course, best=renewed.adapt(course.best))
-        return replace(fitted, machine=renewed, course=course)
+        progress = fitted.progress
+        if progress.best is not None:
+            progress = replace(progress, best=renewed.adapt(progress.best))
+        return replace(fitted, machine=renewed, progress=progress)
 
     def _machine_parameters(self, n_outputs: int, multilabel: bool) -> dict[str, Any]:
         e = self.e
@@ -393,7 +397,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"class_weight={self.class_weight!r} must be a dictionary, 'balanced' or None"
             )
 
-    def _plan(self, fitted: Fitted, prepared: Prepared) -> Plan:
+    def _plan(self, fitted: Fitted, prepared: Prepared) -> FitPlan:
         """What ``fit`` is to do."""
         held = prepared.held
         plan = replace(
@@ -418,9 +422,9 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             plan = replace(plan, description=description)
         return plan
 
-    def _basic_plan(self, fitted: Fitted, *, shuffle: bool) -> Plan:
+    def _basic_plan(self, fitted: Fitted, *, shuffle: bool) -> FitPlan:
         """Passes, and nothing else."""
-        return Plan(
+        return FitPlan(
             accuracy=partial(_accuracy, fitted.multilabel, len(fitted.classes)),
             publish=partial(setattr, self, "_fitted"),
             is_published=lambda fitted: self.__dict__.get("_fitted") is fitted,
@@ -428,8 +432,8 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _follow_changes(
-        self, before: dict[str, Any], plan: Plan, fitted: Fitted, training: TrainingSet
-    ) -> tuple[Plan, Fitted, TrainingSet]:
+        self, before: dict[str, Any], plan: FitPlan, fitted: Fitted, training: TrainingSet
+    ) -> tuple[FitPlan, Fitted, TrainingSet]:
         """Let parameters that callbacks have set take effect from the next epoch on."""
         now = {name: getattr(self, name) for name in before}
         changed = [name for name in now if repr(now[name]) != repr(before[name])]
@@ -443,8 +447,8 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 )
         self._check_parameters()
         fitted = self._renewed(fitted)
-        target = fitted.course.target + int(self.epochs) - int(before["epochs"])
-        fitted = replace(fitted, course=replace(fitted.course, target=target))
+        target = fitted.progress.until_epoch + int(self.epochs) - int(before["epochs"])
+        fitted = replace(fitted, progress=replace(fitted.progress, until_epoch=target))
         plan.publish(fitted)
         plan = replace(
             plan,
@@ -502,11 +506,11 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 lock.leave()
             else:
                 fitted = self._now()
-                state = fitted.machine.snapshot_at(fitted.course.step)
+                state = fitted.machine.snapshot_at(fitted.progress.step)
             if state is not None:
                 break
             time.sleep(1e-4)  # an epoch is just being recorded
-        fitted = replace(fitted, course=replace(fitted.course, step=state.step))
+        fitted = replace(fitted, progress=replace(fitted.progress, step=state.step))
         still = object.__new__(type(self))
         still.__dict__.update(self.__dict__)
         still._fitted = replace(fitted, machine=fitted.machine.with_state(state))
@@ -575,7 +579,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``seconds`` and, with early stopping, ``validation_accuracy``. Training accuracy is of
         the votes before each update.
         """
-        return list(self._now().course.history)
+        return list(self._now().progress.history)
 
     @property
     def booleanizer_(self) -> Any:
@@ -587,8 +591,8 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._now().multilabel
 
     @property
-    def _course(self) -> Course:
-        return self._now().course
+    def _progress(self) -> TrainingProgress:
+        return self._now().progress
 
     @property
     def _reader(self) -> InputReader:
@@ -683,7 +687,7 @@ class TsetlinClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _held_accuracy(held: Held, multilabel: bool, machine: Machine) -> float:
+def _held_accuracy(held: HeldOut, multilabel: bool, machine: Machine) -> float:
     votes = machine.votes(held.examples)
     if multilabel:
         return float(((votes >= 0) == (held.targets == 1)).mean())
@@ -694,12 +698,12 @@ def _accuracy(multilabel: bool, n_outputs: int, counts: TrainCounts, n_examples:
     return counts.correct / (n_examples * n_outputs) if multilabel else counts.hits / n_examples
 
 
-def _with_sharpness(held: Held | None, sample: Sample | None, fitted: Fitted) -> Fitted:
+def _with_sharpness(held: HeldOut | None, sample: Sample | None, fitted: Fitted) -> Fitted:
     """With probabilities for these votes: as held-out examples tell, or a sample will."""
     machine, multilabel = fitted.machine, fitted.multilabel
     if held is not None:
         sharpness = judged(machine, held.examples, held.targets, multilabel)
     else:
         assert sample is not None
-        sharpness = Sharpness.to_learn(machine, sample, multilabel, fitted.course.epochs)
+        sharpness = Sharpness.to_learn(machine, sample, multilabel, fitted.progress.epochs)
     return replace(fitted, sharpness=sharpness)

@@ -14,14 +14,14 @@ from ..backends import TrainCounts
 from ..core.interrupts import InterruptFlag
 from ..core.state import Snapshot
 from ..machine import Machine, TrainingSet
-from ..model.fitted import Course, Fitted, Record
+from ..model.fitted import Fitted, Record, TrainingProgress
 from .progress import make_reporter
 
-__all__ = ["Course", "Plan", "Record", "run"]
+__all__ = ["FitPlan", "Record", "TrainingProgress", "run"]
 
 
 @dataclass(frozen=True)
-class Plan:
+class FitPlan:
     """What one call of fit is to do."""
 
     accuracy: Callable[[TrainCounts, int], float]  # of a pass over so many examples
@@ -32,16 +32,18 @@ class Plan:
     patience: int = 0
     callbacks: Iterable[Callable[[Record], Any]] = ()
     #: What callbacks have changed: the plan, the model and the examples for the epochs to come.
-    follow: Callable[[Plan, Fitted, TrainingSet], tuple[Plan, Fitted, TrainingSet]] | None = None
+    follow: Callable[[FitPlan, Fitted, TrainingSet], tuple[FitPlan, Fitted, TrainingSet]] | None = (
+        None
+    )
     finish: Callable[[Fitted], Fitted] = lambda fitted: fitted
     verbose: int = 0
     description: str = ""
 
-    def has_lost_patience(self, course: Course) -> bool:
-        return self.validate is not None and course.epochs_without_improvement() >= self.patience
+    def has_lost_patience(self, progress: TrainingProgress) -> bool:
+        return self.validate is not None and progress.epochs_without_improvement() >= self.patience
 
 
-def run(fitted: Fitted, training: TrainingSet, plan: Plan) -> None:
+def run(fitted: Fitted, training: TrainingSet, plan: FitPlan) -> None:
     """Train until the plan is met, a callback returns True, or patience ends.
 
     Ctrl-C ends it after the last finished epoch, and is raised again on leaving; an epoch
@@ -49,21 +51,23 @@ def run(fitted: Fitted, training: TrainingSet, plan: Plan) -> None:
     uninterrupted one does.
     """
     fitted = _with_best(fitted, plan)
-    finished = plan.has_lost_patience(fitted.course)  # it stays ended
-    reporter = make_reporter(plan.verbose, fitted.course.target, len(training), plan.description)
+    finished = plan.has_lost_patience(fitted.progress)  # it stays ended
+    reporter = make_reporter(
+        plan.verbose, fitted.progress.until_epoch, len(training), plan.description
+    )
     with InterruptFlag() as interrupted, reporter:
-        while not finished and fitted.course.epochs < fitted.course.target:
+        while not finished and fitted.progress.epochs < fitted.progress.until_epoch:
             after = _train_epoch(fitted, training, plan, interrupted, reporter.examples_done)
             if after is None:
                 return
             fitted = after
-            record = fitted.course.history[-1]
+            record = fitted.progress.history[-1]
             reporter.epoch_done(record)
             # Every callback sees every epoch, whatever the others say.
             stops = [_says_stop(callback(record)) for callback in plan.callbacks]
             if plan.follow is not None:
                 plan, fitted, training = plan.follow(plan, fitted, training)
-            finished = plan.has_lost_patience(fitted.course) or any(stops)
+            finished = plan.has_lost_patience(fitted.progress) or any(stops)
         fitted = _at_best(fitted)
         plan.publish(plan.finish(fitted))
 
@@ -71,12 +75,12 @@ def run(fitted: Fitted, training: TrainingSet, plan: Plan) -> None:
 def _train_epoch(
     fitted: Fitted,
     training: TrainingSet,
-    plan: Plan,
+    plan: FitPlan,
     should_stop: Callable[[], bool],
     on_progress: Callable[[int], None],
 ) -> Fitted | None:
     """One epoch, published; None if it was stopped midway, with nothing changed."""
-    machine, course = fitted.machine, fitted.course
+    machine, progress = fitted.machine, fitted.progress
     step, began = machine.step_, time.perf_counter()
     after: Fitted | None = None
     try:
@@ -86,16 +90,16 @@ def _train_epoch(
         if counts is None:
             return None
         record: Record = {
-            "epoch": course.epochs + 1,
+            "epoch": progress.epochs + 1,
             "train_accuracy": plan.accuracy(counts, len(training)),
         }
         if plan.validate is not None:
             record["validation_accuracy"] = plan.validate(machine)
         record["seconds"] = time.perf_counter() - began
-        course = course.with_epoch(record, machine.step_)
-        if plan.validate is not None and course.improved():
-            course = replace(course, best=machine.snapshot())
-        after = replace(fitted, course=course)
+        progress = progress.with_epoch(record, machine.step_)
+        if plan.validate is not None and progress.improved():
+            progress = replace(progress, best=machine.snapshot())
+        after = replace(fitted, progress=progress)
         plan.publish(after)
         return after
     except BaseException:
@@ -104,24 +108,24 @@ def _train_epoch(
         raise
 
 
-def _with_best(fitted: Fitted, plan: Plan) -> Fitted:
+def _with_best(fitted: Fitted, plan: FitPlan) -> Fitted:
     """With the state that early stopping has to beat, or none where it does not stop."""
-    course = fitted.course
+    progress = fitted.progress
     if plan.validate is None:
-        course = replace(course, best=None)  # what is learned from here on counts
-    elif course.best is None and course.scored():
-        course = replace(course, best=fitted.machine.snapshot())  # where it left the machine
-    return replace(fitted, course=course)
+        progress = replace(progress, best=None)  # what is learned from here on counts
+    elif progress.best is None and progress.scored():
+        progress = replace(progress, best=fitted.machine.snapshot())  # where it left the machine
+    return replace(fitted, progress=progress)
 
 
 def _at_best(fitted: Fitted) -> Fitted:
     """Back at the best epoch. The step goes on counting: later epochs are new ones."""
-    best, course = fitted.course.best, fitted.course
+    best, progress = fitted.progress.best, fitted.progress
     if best is None:
         return fitted
-    state = Snapshot(best.memory, best.weights, course.step, best.earlier)
+    state = Snapshot(best.memory, best.weights, progress.step, best.earlier)
     return replace(
-        fitted, machine=fitted.machine.with_state(state), course=replace(course, best=None)
+        fitted, machine=fitted.machine.with_state(state), progress=replace(progress, best=None)
     )
 
 

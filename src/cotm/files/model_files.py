@@ -35,10 +35,10 @@ from ..booleanize import (
 from ..core.parameters import MAX_T, check_flag, check_integer, check_number
 from ..core.patches import MAX_FEATURES, PatchGrid, image_grid
 from ..core.spec import Spec
-from ..core.state import PastState, Snapshot
+from ..core.state import EarlierState, Snapshot
 from ..core.whole_files import replace_file
 from ..machine import Machine
-from ..model.fitted import Course, Fitted
+from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
 from ..model.probabilities import Sharpness
 from ..model.resuming import DATA_TYPES
@@ -123,11 +123,11 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     from .. import __version__
 
     kind = _saved_class(estimator)
-    state, course, reader = estimator.machine_.snapshot(), estimator._course, estimator._reader
+    state, progress, reader = estimator.machine_.snapshot(), estimator._progress, estimator._reader
     grid = reader.grid
     tensors = _encode_snapshot(state, "")
-    if course.best is not None:
-        tensors |= _encode_snapshot(course.best, "best.")
+    if progress.best is not None:
+        tensors |= _encode_snapshot(progress.best, "best.")
     booleanizer = None
     if reader.booleanizer is not None:
         booleanizer, arrays = _booleanizer_state(reader.booleanizer)
@@ -155,13 +155,13 @@ def _encode(estimator: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "e": estimator.machine_.e,
         "seed": estimator.seed_,
         "step": state.step,
-        "best_step": None if course.best is None else course.best.step,
-        "history": [_plain_record(record) for record in course.history],
+        "best_step": None if progress.best is None else progress.best.step,
+        "history": [_plain_record(record) for record in progress.history],
         # No training comes as far as the most that a file can say.
-        "target": min(int(course.target), _MAX_COUNT),
-        "patience_from": min(int(course.patience_from), _MAX_COUNT),
-        "scored_from": course.scored_from,
-        "data": course.data,
+        "target": min(int(progress.until_epoch), _MAX_COUNT),
+        "patience_from": min(int(progress.patience_from), _MAX_COUNT),
+        "scored_from": progress.scored_from,
+        "data": progress.data,
         "sharpness": estimator._now().sharpness.value(),
     }
     if reader.bit_features is not None:
@@ -511,15 +511,15 @@ def _decode(header: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Any:
     machine, m = fitted.machine, len(fitted.classes)
     state = _decode_snapshot(machine, grid, m, tensors, "", header["step"])
     machine.load_state(grid, state)
-    course = dataclasses.replace(fitted.course, step=state.step)
+    progress = dataclasses.replace(fitted.progress, step=state.step)
     if header["best_step"] is not None:
         best = _decode_snapshot(machine, grid, m, tensors, "best.", header["best_step"])
-        course = dataclasses.replace(course, best=machine.adapt(best))
+        progress = dataclasses.replace(progress, best=machine.adapt(best))
     else:
         surplus = sorted(name for name in tensors if name.startswith("best."))
         _expect(not surplus, f"it holds {surplus}, but no best_step")
 
-    parts.estimator._fitted = dataclasses.replace(fitted, course=course)
+    parts.estimator._fitted = dataclasses.replace(fitted, progress=progress)
     return parts.estimator
 
 
@@ -556,9 +556,9 @@ def _decode_parts(header: dict[str, Any], booleanizer: Any) -> Parts:
             f"{name} is {value!r:.100}, but the parameter {given!r:.100}",
         )
     machine.seed_ = _integer(header, "seed", 0, 2**64 - 1)
-    course = Course(
+    progress = TrainingProgress(
         history=tuple(_decode_history(header["history"])),
-        target=_integer(header, "target", 0, 2**63),
+        until_epoch=_integer(header, "target", 0, 2**63),
         patience_from=_integer(header, "patience_from", 0, 2**63),
         scored_from=_integer({"scored_from": 0, **header}, "scored_from", 0, 2**63),
         data=_decode_data(header.get("data")),
@@ -568,7 +568,7 @@ def _decode_parts(header: dict[str, Any], booleanizer: Any) -> Parts:
         sharpness is None or (type(sharpness) is float and 0 < sharpness < 1e9),
         f"sharpness is {sharpness!r:.100}",
     )
-    fitted = Fitted(reader, classes, multilabel, machine, course, Sharpness(sharpness))
+    fitted = Fitted(reader, classes, multilabel, machine, progress, Sharpness(sharpness))
     return Parts(estimator, fitted, grid)
 
 
@@ -775,7 +775,7 @@ def _decode_snapshot(
 
 def _decode_earlier(
     machine: Machine, spec: Spec, tensors: dict[str, NDArray[Any]], prefix: str
-) -> tuple[PastState, ...]:
+) -> tuple[EarlierState, ...]:
     included = tensors.get(f"{prefix}earlier.included")
     weights = tensors.get(f"{prefix}earlier.weights")
     if included is None or weights is None:
@@ -794,7 +794,7 @@ def _decode_earlier(
         bool((np.abs(weights.astype(np.int64)) <= spec.max_weight).all()),
         "earlier weights too large",
     )
-    return tuple(PastState(*pair) for pair in zip(included, weights, strict=True))
+    return tuple(EarlierState(*pair) for pair in zip(included, weights, strict=True))
 
 
 def _decode_history(history: Any) -> list[dict[str, Any]]:

@@ -1,1 +1,1 @@
-"""What a fitted classifier is: how X becomes bits, what labels mean, the machine, its course."""
+"""What a fitted classifier is: how X becomes bits, what labels mean, the machine, its progress."""

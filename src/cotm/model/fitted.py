@@ -20,12 +20,12 @@ MOST_RECORDS = 10_000
 
 
 @dataclass(frozen=True)
-class Course:
+class TrainingProgress:
     """How far a training has come: what a checkpoint keeps beside the machine."""
 
     history: tuple[Record, ...] = ()  # of the last epochs
     best: Snapshot | None = None  # state of the best epoch on the held-out examples
-    target: int = 0  # epochs to be reached, counted from the first
+    until_epoch: int = 0  # epochs to be reached, counted from the first
     patience_from: int = 0  # the epoch from which early stopping counts
     scored_from: int = 0  # the epoch from which validation accuracies are of the same examples
     step: int = 0  # of the machine after the last epoch
@@ -36,8 +36,8 @@ class Course:
         """How many are finished."""
         return int(self.history[-1]["epoch"]) if self.history else 0
 
-    def with_epoch(self, record: Record, step: int) -> Course:
-        """This course after one more epoch."""
+    def with_epoch(self, record: Record, step: int) -> TrainingProgress:
+        """The progress after one more epoch."""
         history = (*self.history, record)
         if len(history) > MOST_RECORDS:
             best = self._best_record()
@@ -81,5 +81,5 @@ class Fitted:
     classes: NDArray[Any]
     multilabel: bool
     machine: Machine
-    course: Course
+    progress: TrainingProgress
     sharpness: Sharpness  # of probabilities
