@@ -9,8 +9,9 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from cotm.core.examples import Examples
+from cotm.core.limits import WEIGHT_LIMIT
 from cotm.core.patches import PatchGrid
-from cotm.core.spec import WEIGHT_LIMIT, Spec, selection_scale
+from cotm.core.spec import Spec, selection_scale
 
 
 @dataclass

@@ -259,7 +259,7 @@ def test_a_best_epoch_is_brought_within_lowered_caps(change, tmp_path):
 def test_memory_for_the_states_is_counted(monkeypatch):
     costs = [small(average=k).estimate(X, Y)["bytes"] for k in (1, 10, 100)]
     assert costs[0] < costs[1] < costs[2]
-    monkeypatch.setattr(cotm.core.state, "available_memory", lambda: int(costs[1]))
+    monkeypatch.setattr(cotm.backends.memory, "available_memory", lambda: int(costs[1]))
     with pytest.raises(MemoryError, match=r"average=100.*use fewer states"):
         small(average=100).fit(X, Y)
     small(average=2).fit(X, Y)

@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cotm
-from cotm.backends import make_backend, resolve_backend
+from cotm import backends
+from cotm.backends import make_backend
 from cotm.backends.reference import ReferenceBackend, selection_thresholds
 from cotm.core.examples import Examples
-from cotm.core.patches import MAX_FEATURES, PatchGrid, image_grid
+from cotm.core.limits import MAX_FEATURES
+from cotm.core.patches import PatchGrid, image_grid
 from cotm.core.spec import Spec, selection_scale
 from cotm.core.state import start_weights
 
@@ -186,26 +188,36 @@ def test_unknown_instruction_set(monkeypatch):
         cotm.Machine(4, T=2).fit([[0], [1]], [0, 1])
 
 
+def names_for(name="auto", n=10, rows=10, training=True):
+    spec = Spec(n=n, m=2, grid=PatchGrid.flat(3), T=4, q=6554, N=128)
+    return backends.backends_for(name, spec, rows, training=training)
+
+
 def test_choice_of_backend(monkeypatch):
     monkeypatch.delenv("COTM_BACKEND", raising=False)
-    assert resolve_backend("auto") == "native"
+    assert names_for() == ["native"]
+    assert names_for("reference") == ["reference"]
     monkeypatch.setenv("COTM_BACKEND", "reference")
-    assert resolve_backend("auto") == "reference"
-    assert resolve_backend("native") == "native"
+    assert names_for() == ["reference"]
+    assert names_for("native") == ["native"]
     monkeypatch.setenv("COTM_BACKEND", "abacus")
     with pytest.raises(ValueError, match="abacus"):
-        resolve_backend("auto")
+        names_for()
+    with pytest.raises(ValueError, match="abacus"):
+        backends.check_backend("auto")
 
 
 def test_missing_extension_falls_back_with_one_warning(monkeypatch):
     monkeypatch.delenv("COTM_BACKEND", raising=False)
     monkeypatch.setitem(sys.modules, "cotm._native", None)
-    monkeypatch.setattr("cotm.backends._warned_about_fallback", False)
+    monkeypatch.setattr("cotm.backends._warned", set())
     with pytest.warns(RuntimeWarning, match="falling back to the NumPy reference"):
-        assert resolve_backend("auto") == "reference"
+        assert names_for() == ["reference"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert resolve_backend("auto") == "reference"
+        assert names_for() == ["reference"]
+    with pytest.raises(ValueError, match=r"backend='native' is not available.*reinstall"):
+        backends.check_backend("native")
 
 
 @pytest.mark.parametrize(
@@ -344,7 +356,7 @@ def test_limits_of_features():
         _native.Examples.sparse(np.array([], np.int64), np.array([], np.int32), 5)
     machine = cotm.Machine(1, 1)
     with pytest.raises(ValueError, match=f"at most {MAX_FEATURES}"):
-        machine.make_spec(PatchGrid.flat(MAX_FEATURES + 1), 1)
+        Spec.of(machine.parameters, PatchGrid.flat(MAX_FEATURES + 1), 1, seed=0)
 
 
 def test_strides_beyond_the_image():

@@ -17,6 +17,7 @@ import cotm.estimator.training
 from cotm import CoTMClassifier, TMClassifier
 from cotm.estimator.progress import Silent
 from cotm.model.labels import split_validation
+from cotm.model.outputs import outputs_for
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 RNG = np.random.default_rng(0)
@@ -171,7 +172,7 @@ def test_early_stopping_keeps_the_best_state():
 @pytest.mark.parametrize("multilabel", [False, True])
 def test_validation_split(multilabel):
     targets = np.eye(3, dtype=np.uint8)[np.repeat([0, 1, 2], [50, 30, 20])]
-    train, held = split_validation(1, targets, 0.2, multilabel)
+    train, held = split_validation(1, targets, 0.2, outputs_for(multilabel))
     assert sorted([*train, *held]) == list(range(100))
     assert len(held) == 20
     if not multilabel:
@@ -531,7 +532,7 @@ def test_more_epochs_after_early_stopping_keep_the_best_of_all():
     model.set_params(epochs=9).fit(X, y, resume=True)
     scores = [r["validation_accuracy"] for r in model.history_]
     assert len(scores) == 9
-    _, held = split_validation(model.seed_, np.eye(10, dtype=np.uint8)[y], 0.1, False)
+    _, held = split_validation(model.seed_, np.eye(10, dtype=np.uint8)[y], 0.1, outputs_for(False))
     assert model.score(X[held], y[held]) == pytest.approx(max(scores))
 
 

@@ -300,7 +300,8 @@ def test_help_shows_the_library_defaults() -> None:
             checked += 1
     assert checked == 12
     assert hints["missing"].__metadata__[0].show_default == ", ".join(MISSING_TEXTS[1:])
-    margin = cotm.CoTMClassifier(1000)._resolve_T() / 1000
+    model = cotm.CoTMClassifier(1000, epochs=0).fit([[0], [1]], [0, 1])
+    margin = model.T_ / 1000
     assert f", {margin:g} per clause" in hints["T"].__metadata__[0].show_default
 
 
@@ -633,7 +634,6 @@ def identities(folder: Path) -> dict[Path, tuple[int, ...]]:
         ("train 'other names.npz'", ["'X'", "--x", "'pictures'"]),
         ("train images.npz --drop X", ["--drop"]),
         ("train table.csv --target label --clauses 2000000000", ["--clauses", "available"]),
-        ("train table.csv --target label --margin 0", ["--margin 0"]),
         ("train table.csv --target label --backend abacus", ["--backend 'abacus'", "'native'"]),
         ("train table.csv --target label --out nowhere/model.cotm", ["nowhere", "No such"]),
         ("train table.csv --target label --out folder.csv", ["folder.csv", "no regular file"]),

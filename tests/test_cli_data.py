@@ -452,3 +452,4 @@ def test_whole_numbers_as_people_write_them(folder: Path, tmp_path: Path) -> Non
     for value in ("1.5", "many", "0", "-3", "1e400", "nan", "inf", ""):
         assert "--clauses" in run(*words, "--clauses", value, code=2).stderr
     assert "between 1 and 128" in run(*words, "--memory-depth", 129, code=2).stderr
+    assert "--margin" in run(*words, "--margin", 0, code=2).stderr

@@ -17,11 +17,13 @@ import cotm.machine
 from cotm import backends
 from cotm.backends.cuda import layout as cuda_plan
 from cotm.backends.cuda.layout import BatchLayout, Sizes, make_plan
+from cotm.backends.kinds import CudaKind
 from cotm.backends.reference import ReferenceBackend
 from cotm.core.examples import Examples
 from cotm.core.gpu_arrays import as_gpu_array
+from cotm.core.limits import WEIGHT_LIMIT
 from cotm.core.patches import PatchGrid
-from cotm.core.spec import WEIGHT_LIMIT, Spec, selection_scale
+from cotm.core.spec import Spec, selection_scale
 from cotm.core.state import start_weights
 
 SOURCE = Path(cotm.__file__).parent / "backends" / "cuda" / "cotm.cu"
@@ -130,7 +132,7 @@ def test_a_plan_stays_within_shared_memory():
 def test_without_a_device_the_error_says_what_to_do():
     with pytest.raises(ValueError, match=r"backend='cuda'.*backend='native'"):
         cotm.Machine(4, T=2, backend="cuda")
-    assert backends.choose_backend("auto", large_spec(), 10**6, training=True) == "native"
+    assert backends.backends_for("auto", large_spec(), 10**6, training=True) == ["native"]
 
 
 def large_spec(n=5000):
@@ -139,30 +141,27 @@ def large_spec(n=5000):
 
 def test_auto_takes_a_device_where_it_gains(monkeypatch):
     monkeypatch.delenv("COTM_BACKEND", raising=False)
-    monkeypatch.setattr(backends, "_has_cuda", lambda: True)
-    monkeypatch.setattr(backends, "resolve_backend", lambda name: f"resolved {name}")
-    choose = backends.choose_backend
-    assert choose("auto", large_spec(), 60_000, training=True) == "cuda"
-    assert choose("auto", large_spec(50), 60_000, training=True) == "resolved auto"
-    assert choose("auto", large_spec(), 10, training=True) == "resolved auto"
-    assert choose("auto", large_spec(), 10, training=False) == "resolved auto"
-    assert choose("auto", large_spec(), 10**6, training=False) == "cuda"
-    assert choose("native", large_spec(), 10**6, training=True) == "resolved native"
+    monkeypatch.setattr(CudaKind, "is_there", lambda self: True)
+    names = backends.backends_for
+    assert names("auto", large_spec(), 60_000, training=True) == ["cuda", "native"]
+    assert names("auto", large_spec(50), 60_000, training=True) == ["native"]
+    assert names("auto", large_spec(), 10, training=True) == ["native"]
+    assert names("auto", large_spec(), 10, training=False) == ["native"]
+    assert names("auto", large_spec(), 10**6, training=False) == ["cuda", "native"]
+    assert names("native", large_spec(), 10**6, training=True) == ["native"]
     monkeypatch.setenv("COTM_BACKEND", "native")
-    assert choose("auto", large_spec(), 60_000, training=True) == "resolved auto"
+    assert names("auto", large_spec(), 60_000, training=True) == ["native"]
 
 
 def test_auto_stays_on_the_processor_where_the_device_is_full(monkeypatch):
     monkeypatch.delenv("COTM_BACKEND", raising=False)
-    make_backend = cotm.machine.make_backend
 
-    def make(name, *arguments):
-        if name == "cuda":
-            raise MemoryError("the device is full")
-        return make_backend(name, *arguments)
+    def start(self, *arguments):
+        raise MemoryError("the device is full")
 
-    monkeypatch.setattr(cotm.machine, "make_backend", make)
-    monkeypatch.setattr(cotm.machine, "choose_backend", lambda *a, **k: "cuda")
+    monkeypatch.setattr(CudaKind, "is_there", lambda self: True)
+    monkeypatch.setattr(CudaKind, "gains", lambda self, work: work is not None)
+    monkeypatch.setattr(CudaKind, "start", start)
     machine = cotm.Machine(4, T=2, random_state=1).fit([[0], [1]], [[0], [1]])
     assert machine.backend_ == "native"
     assert machine.predict([[0], [1]]).shape == (2, 1)

@@ -11,7 +11,7 @@ import scipy.sparse
 import cotm
 import cotm.backends.native
 from cotm import CoTMClassifier, Machine
-from cotm.estimator import base as estimator_module
+from cotm.estimator import planning
 from cotm.model.fitted import MOST_RECORDS
 
 RNG = np.random.default_rng(3)
@@ -34,7 +34,7 @@ def state(model):
 def test_an_epoch_whose_validation_fails_did_not_happen(average, rows, monkeypatch):
     options = {"early_stopping": True, "validation_fraction": 0.25, "average": average}
     whole = small(**options).fit(X[:rows], Y[:rows])
-    validate, left = estimator_module._held_accuracy, [3]
+    validate, left = planning._held_accuracy, [3]
 
     def fails_once(*arguments):
         left[0] -= 1
@@ -42,7 +42,7 @@ def test_an_epoch_whose_validation_fails_did_not_happen(average, rows, monkeypat
             raise MemoryError("no room for the votes")
         return validate(*arguments)
 
-    monkeypatch.setattr(estimator_module, "_held_accuracy", fails_once)
+    monkeypatch.setattr(planning, "_held_accuracy", fails_once)
     model = small(**options)
     with pytest.raises(MemoryError):
         model.fit(X[:rows], Y[:rows])

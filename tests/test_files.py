@@ -289,12 +289,12 @@ def test_hostile_tensors_with_a_right_checksum(saved, tmp_path):
 
 
 def test_a_model_opens_where_its_backend_is_missing(saved, tmp_path, monkeypatch):
-    def resolve_backend(name):
+    def check_backend(name):
         if name == "cuda":
             raise ValueError("backend='cuda' is not available")
         return "native"
 
-    monkeypatch.setattr("cotm.files.model_files.resolve_backend", resolve_backend)
+    monkeypatch.setattr("cotm.files.model_files.check_backend", check_backend)
     header, tensors = unpack(saved)
     trained_elsewhere = {**header, "parameters": {**header["parameters"], "backend": "cuda"}}
     model = load_bytes(pack(trained_elsewhere, tensors), tmp_path)

@@ -12,13 +12,13 @@ import scipy.sparse
 import cotm
 from cotm import Machine
 from cotm.backends.threads import TrainingThreads
-from cotm.core import parameters
-from cotm.core.parameters import resolve_n_jobs
+from cotm.core import system
 from cotm.core.patches import PatchGrid
 from cotm.core.spec import Spec
 from cotm.core.state import start_weights
+from cotm.core.system import resolve_n_jobs
 from cotm.datasets import make_noisy_xor_2d
-from cotm.machine import _FIRST_SLICE
+from cotm.live import _FIRST_SLICE
 
 XOR_X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 XOR_Y = np.column_stack(
@@ -357,7 +357,7 @@ def test_public_names():
 
 
 def test_number_of_threads(monkeypatch):
-    monkeypatch.setattr(parameters, "available_processors", lambda: 8)
+    monkeypatch.setattr(system, "available_processors", lambda: 8)
     for n_jobs in (None, -1):
         assert resolve_n_jobs(n_jobs, useful=0.3) == 1
         assert resolve_n_jobs(n_jobs, useful=3.9) == 3
@@ -378,7 +378,7 @@ def pace_of(choice, speed, slices):
 
 
 def test_threads_follow_what_is_faster(monkeypatch):
-    monkeypatch.setattr(parameters, "available_processors", lambda: 8)
+    monkeypatch.setattr(system, "available_processors", lambda: 8)
     spec = Spec(n=50_000, m=2, grid=PatchGrid.flat(100), T=9, q=6554, N=128)
     choice = TrainingThreads(None, spec)
     alone = {1: 8.0, 2: 4.0, 4: 2.0, 8: 1.0}

@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from cotm.core import parameters
-from cotm.core.parameters import _left_by_cgroups, available_memory
+from cotm.core import system
+from cotm.core.system import _left_by_cgroups, available_memory
 
 UNDER_LIMIT = """
 import resource, sys
 import numpy as np, cotm
-from cotm.core.parameters import available_memory
+from cotm.core.system import available_memory
 X = np.random.default_rng(0).integers(0, 2, (20, 1000))
 cotm.CoTMClassifier(10, epochs=1).fit(X, X[:, 0])
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -87,15 +87,15 @@ def test_odd_memberships(text, tmp_path):
 
 
 def test_the_smallest_counts(monkeypatch):
-    monkeypatch.setattr(parameters, "_free_memory", lambda: 1000)
-    monkeypatch.setattr(parameters, "_left_by_ulimit", lambda: None)
-    monkeypatch.setattr(parameters, "_left_by_cgroups", lambda: [])
+    monkeypatch.setattr(system, "_free_memory", lambda: 1000)
+    monkeypatch.setattr(system, "_left_by_ulimit", lambda: None)
+    monkeypatch.setattr(system, "_left_by_cgroups", lambda: [])
     assert available_memory() == 1000
-    monkeypatch.setattr(parameters, "_left_by_cgroups", lambda: [1500, 900])
+    monkeypatch.setattr(system, "_left_by_cgroups", lambda: [1500, 900])
     assert available_memory() == 900
-    monkeypatch.setattr(parameters, "_left_by_ulimit", lambda: -5)
+    monkeypatch.setattr(system, "_left_by_ulimit", lambda: -5)
     assert available_memory() == 0
     for name in ("_free_memory", "_left_by_ulimit"):
-        monkeypatch.setattr(parameters, name, lambda: None)
-    monkeypatch.setattr(parameters, "_left_by_cgroups", lambda: [])
+        monkeypatch.setattr(system, name, lambda: None)
+    monkeypatch.setattr(system, "_left_by_cgroups", lambda: [])
     assert available_memory() is None

@@ -14,7 +14,7 @@ SCRIPT = """
 import sys
 import numpy as np, scipy.sparse
 import cotm
-from cotm.core.state import training_bytes
+from cotm.backends.memory import training_bytes
 
 def peak():
     with open("/proc/self/status") as lines:
@@ -58,7 +58,7 @@ def test_estimate_of_training(kind, n, jobs, rows, size):
 
 def test_threads_that_do_not_fit_are_named(monkeypatch):
     """The blocks of many threads are what is too much here, not the machine."""
-    monkeypatch.setattr("cotm.core.state.available_memory", lambda: 10**9)
+    monkeypatch.setattr("cotm.backends.memory.available_memory", lambda: 10**9)
     with pytest.raises(MemoryError, match=r"fewer threads \(n_jobs\)"):
         cotm.Machine(16, 10, n_jobs=16).start(PatchGrid.flat(1 << 20), 2)
     cotm.Machine(16, 10, n_jobs=1).start(PatchGrid.flat(1 << 20), 2)

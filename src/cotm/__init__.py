@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     )
     from .classifier import CoTMClassifier, TMClassifier
     from .conditions import Condition
+    from .core.state import Snapshot
     from .estimator.checkpoint import Checkpoint
+    from .estimator.training import Callback
     from .files.model_files import ModelFileError, load
     from .machine import Machine
+    from .model.fitted import Record
     from .rules import Rule
 
 __version__ = "0.1.0"
@@ -30,6 +33,7 @@ __all__ = [
     "AdaptiveGaussianThreshold",
     "BitFeature",
     "Booleanizer",
+    "Callback",
     "Categories",
     "Checkpoint",
     "CoTMClassifier",
@@ -37,7 +41,9 @@ __all__ = [
     "ImageThermometer",
     "Machine",
     "ModelFileError",
+    "Record",
     "Rule",
+    "Snapshot",
     "TMClassifier",
     "Thermometer",
     "load",
@@ -48,6 +54,7 @@ _HOMES = {
     "AdaptiveGaussianThreshold": "booleanize",
     "BitFeature": "booleanize",
     "Booleanizer": "booleanize",
+    "Callback": "estimator.training",
     "Categories": "booleanize",
     "Checkpoint": "estimator.checkpoint",
     "CoTMClassifier": "classifier",
@@ -55,7 +62,9 @@ _HOMES = {
     "ImageThermometer": "booleanize",
     "Machine": "machine",
     "ModelFileError": "files",
+    "Record": "model.fitted",
     "Rule": "rules",
+    "Snapshot": "core.state",
     "TMClassifier": "classifier",
     "Thermometer": "booleanize",
     "load": "files",

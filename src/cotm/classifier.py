@@ -2,98 +2,171 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .estimator.base import TsetlinClassifier
+from .estimator.training import Callback
+from .model.inputs import BitTransformer
 
 
 class CoTMClassifier(TsetlinClassifier):
     """Coalesced Tsetlin Machine: outputs share one pool of AND-rules with learned weights.
 
+    The words of the field: a *literal* is a bit of the input or its negation; a *clause* is an
+    AND of some literals, and fires on examples in which all of them are 1; every clause casts a
+    *vote* for or against each output, as large as its *weight*; the *margin* ``T`` is how many
+    votes more or fewer than zero an output aims at, so that clauses stop learning where enough of
+    them agree; the *specificity* ``s`` says how readily a clause forgets literals, and so how
+    long and how rare its pattern becomes.
+
     Parameters
     ----------
-    n_clauses : int
+    n_clauses : int, default=500
         Rules in the pool.
-    T : int or "auto"
+    T : int or "auto", default="auto"
         Voting margin. More margin means more clauses take part in each decision; noisy
         labels need it far above ``n_clauses``. "auto" is ``0.4 * n_clauses``.
-    s : float
+    s : float, default=10.0
         Specificity, 1 or more. Higher values give longer, rarer patterns.
-    epochs : int
+    epochs : int, default=30
         Passes over the training data.
-    patch_shape : tuple, optional
+    patch_shape : tuple, default=None
         Convolution: ``(h, w)`` on images (N, H, W[, C]), ``(w,)`` on sequences
         (N, length[, C]). A clause then fires where any patch matches it.
-    image_shape : tuple, optional
+    image_shape : tuple, default=None
         Shape of the images that X's rows hold flattened.
-    stride : int or tuple
+    stride : int or tuple, default=1
         Distance between patches.
-    memory_depth : int
+    memory_depth : int, default=128
         1 to 128: how many reinforcements a literal's memory holds on either side.
-    e : float or "auto"
+    e : float or "auto", default="auto"
         Factor on the selection probability of the outputs an example is *not* (see
         ``e_scales``). "auto": 1/(m - 1) for m > 2 classes, else 1.
-    e_scales : {"output", "type2"}
+    e_scales : {"output", "type2"}, default="output"
         What ``e`` scales: all feedback of outputs with target 0, or Type II feedback.
-    boost_true_positive : bool
+    boost_true_positive : bool, default=True
         Memorize true literals always, instead of with probability (s - 1)/s.
-    max_literals, max_weight : int, optional
-        Caps on a clause's literals and on a weight's magnitude.
-    average : int
+    max_literals : int, default=None
+        The most literals that a clause may include.
+    max_weight : int, default=None
+        The largest magnitude of a weight.
+    average : int, default=1
         How many states vote together in prediction: those after each of the last epochs. Steadies
         accuracies that swing from epoch to epoch, as on text or noisy labels. ``memory_``,
         ``weights_`` and clause outputs are then of all of them, one below the other.
-    booleanize : "auto", None, or transformer
+    booleanize : "auto", None, or transformer, default="auto"
         How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
-        None: X must hold bits.
-    class_weight : dict or "balanced", optional
-        Factors on the selection probability by class. Above 1, those of the other classes are
-        lowered instead, to a tenth at the most. Sample weights come on top, and do count above 1.
-    shuffle : bool
+        None: X must hold bits. A transformer is anything with ``fit_transform`` and ``transform``
+        that give 0 and 1, such as :class:`cotm.Thermometer`.
+    class_weight : dict or "balanced", default=None
+        Factors on the selection probability by class: ``{label: factor}``, or "balanced" for
+        factors that are inverse to how often a class occurs. Above 1, those of the other classes
+        are lowered instead, to a tenth at the most. Sample weights come on top, and do count
+        above 1.
+    shuffle : bool, default=True
         Present examples in a new order each epoch.
-    early_stopping, validation_fraction, patience
-        Hold out a share of the examples, stop after ``patience`` epochs without a better
-        accuracy on them, and keep the best epoch's state.
-    warm_start : bool
+    early_stopping : bool, default=False
+        Hold out a share of the examples, stop when the accuracy on them gets no better, and keep
+        the best epoch's state.
+    validation_fraction : float, default=0.1
+        The share that early stopping holds out.
+    patience : int, default=10
+        Epochs without a better accuracy after which early stopping ends the training.
+    warm_start : bool, default=False
         ``fit`` goes on for ``epochs`` more instead of beginning anew.
-    callbacks : list of callables, optional
-        Each is called as ``callback(estimator, record)`` after every epoch; returning True
-        ends the training. What it sets on the estimator (``s``, ``T``, ``epochs``, ...) counts
-        from the next epoch on; what training is built on, as ``n_clauses``, cannot change. See
-        :class:`cotm.Checkpoint`.
-    backend : {"auto", "native", "cuda", "cuda:1", "reference"}
+    callbacks : list of callables, default=None
+        Each is called as ``callback(estimator, record)`` after every epoch, where ``record`` is
+        the epoch's entry in ``history_``; returning True ends the training. What it sets on the
+        estimator (``s``, ``T``, ``epochs``, ...) counts from the next epoch on; what training is
+        built on, as ``n_clauses``, cannot change. See :class:`cotm.Checkpoint`.
+    backend : {"auto", "native", "cuda", "cuda:1", "reference"}, default="auto"
         Where it runs; ``"auto"`` takes a GPU where one is there and gains. Results are the same
         to the bit.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         Threads. None and -1 take as many as help (None one inside a joblib worker), k > 0 takes
         k. The result does not depend on it.
-    verbose : int
-        1: progress bar on a terminal, lines elsewhere; 2: lines.
-    random_state : int, optional
-        The seed.
+    verbose : int, default=0
+        1: an estimate of time and memory, then a progress bar on a terminal and lines elsewhere;
+        2: lines everywhere.
+    random_state : int, default=None
+        The seed; None draws one, and ``seed_`` tells which. A ``numpy.random.RandomState`` works
+        too.
 
     Attributes
     ----------
     memory_ : int8 (n_clauses, L)
         A literal is included in a clause iff its entry is >= 0. Bits come first, then
-        their negations. With ``average``, (states * n_clauses, L), the last state last.
+        their negations, L = 2 o in all; ``docs/algorithm.md`` says which bits patches have. With
+        ``average``, (states * n_clauses, L), the last state last.
     weights_ : int32 (n_clauses, outputs)
         ``clause_outputs(X) @ weights_`` are the votes.
-    T_, seed_, step_ : int
+    T_ : int
+        The margin in use.
+    seed_ : int
+        The 64-bit seed that ``random_state`` was resolved to.
+    step_ : int
+        Examples presented so far.
     history_ : list of dict
-    classes_, n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        A :class:`cotm.Record` for each of the last 10,000 epochs: ``epoch``, ``train_accuracy``,
+        ``seconds`` and, with early stopping, ``validation_accuracy``.
+    classes_ : array
+        The labels, in the order of the outputs.
+    n_features_in_ : int
+        Columns of X, or values of an image.
+    feature_names_in_ : array of str
+        Names of X's columns, where they are text.
     booleanizer_ : transformer or None
+        What makes bits of X; None where X holds bits already.
+    machine_ : cotm.Machine
+        The machine at work; ``machine_.snapshot()`` is its state as a :class:`cotm.Snapshot`.
+
+    See Also
+    --------
+    TMClassifier : Every class has clauses of its own.
+    Machine : The machine itself, over bits and outputs, without labels.
+
+    References
+    ----------
+    S. Glimsdal and O.-C. Granmo, "Coalesced Multi-Output Tsetlin Machines with Clause Sharing",
+    arXiv:2108.07594, 2021. ``docs/algorithm.md`` maps its equations to this code.
 
     Examples
     --------
+    Numbers and names become bits by themselves, and what was learned can be read:
+
     >>> from sklearn.datasets import load_iris
     >>> from cotm import CoTMClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = CoTMClassifier(n_clauses=100, random_state=0).fit(X, y)
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = CoTMClassifier(n_clauses=100, max_literals=2, random_state=0).fit(X, y)
     >>> bool(model.score(X, y) > 0.9)
     True
+    >>> print(model.rules(top=1)[0])
+    if petal length (cm) <= 5.55 and petal width (cm) <= 1.65: 1 +33, 2 -24
+
+    Images are looked at in patches:
+
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = CoTMClassifier(
+    ...     100, T=80, s=4, epochs=3, image_shape=(8, 8), patch_shape=(4, 4), random_state=0
+    ... ).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8)
+    True
+
+    Several labels at once, in a matrix of 0 and 1:
+
+    >>> import numpy as np
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 50)
+    >>> Y = np.column_stack([X[:, 0] ^ X[:, 1], X[:, 0] & X[:, 1]])
+    >>> CoTMClassifier(20, T=15, random_state=1).fit(X, Y).predict(X[:4])
+    array([[0, 0],
+           [1, 0],
+           [1, 0],
+           [0, 1]])
     """
 
     def __init__(
@@ -113,18 +186,18 @@ class CoTMClassifier(TsetlinClassifier):
         max_literals: int | None = None,
         max_weight: int | None = None,
         average: int = 1,
-        booleanize: Any = "auto",
-        class_weight: Any = None,
+        booleanize: BitTransformer | str | None = "auto",
+        class_weight: dict[Any, float] | str | None = None,
         shuffle: bool = True,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         patience: int = 10,
         warm_start: bool = False,
-        callbacks: Any = None,
+        callbacks: Sequence[Callback] | None = None,
         backend: str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_clauses = n_clauses
         self.T = T
@@ -158,13 +231,117 @@ class TMClassifier(TsetlinClassifier):
     """The Tsetlin machines the paper compares with: every output owns its clauses.
 
     ``n_clauses`` is still the total; each output owns an equal share, half voting for it
-    and half against. All parameters but ``weighted`` are those of :class:`CoTMClassifier`.
+    and half against. All parameters but ``weighted`` are those of :class:`CoTMClassifier`, where
+    the words of the field are explained.
 
     Parameters
     ----------
-    weighted : bool
+    n_clauses : int, default=500
+        Rules in the pool.
+    T : int or "auto", default="auto"
+        Voting margin. More margin means more clauses take part in each decision; noisy
+        labels need it far above ``n_clauses``. "auto" is ``0.4 * n_clauses``.
+    s : float, default=10.0
+        Specificity, 1 or more. Higher values give longer, rarer patterns.
+    weighted : bool, default=True
         Whether a clause's vote learns a weight (the weighted Tsetlin machine) or is always
         one (the plain Tsetlin machine).
+    epochs : int, default=30
+        Passes over the training data.
+    patch_shape : tuple, default=None
+        Convolution: ``(h, w)`` on images (N, H, W[, C]), ``(w,)`` on sequences
+        (N, length[, C]). A clause then fires where any patch matches it.
+    image_shape : tuple, default=None
+        Shape of the images that X's rows hold flattened.
+    stride : int or tuple, default=1
+        Distance between patches.
+    memory_depth : int, default=128
+        1 to 128: how many reinforcements a literal's memory holds on either side.
+    e : float or "auto", default="auto"
+        Factor on the selection probability of the outputs an example is *not* (see
+        ``e_scales``). "auto": 1/(m - 1) for m > 2 classes, else 1.
+    e_scales : {"output", "type2"}, default="output"
+        What ``e`` scales: all feedback of outputs with target 0, or Type II feedback.
+    boost_true_positive : bool, default=True
+        Memorize true literals always, instead of with probability (s - 1)/s.
+    max_literals : int, default=None
+        The most literals that a clause may include.
+    max_weight : int, default=None
+        The largest magnitude of a weight.
+    average : int, default=1
+        How many states vote together in prediction: those after each of the last epochs. Steadies
+        accuracies that swing from epoch to epoch, as on text or noisy labels. ``memory_``,
+        ``weights_`` and clause outputs are then of all of them, one below the other.
+    booleanize : "auto", None, or transformer, default="auto"
+        How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
+        bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
+        None: X must hold bits. A transformer is anything with ``fit_transform`` and ``transform``
+        that give 0 and 1, such as :class:`cotm.Thermometer`.
+    class_weight : dict or "balanced", default=None
+        Factors on the selection probability by class: ``{label: factor}``, or "balanced" for
+        factors that are inverse to how often a class occurs. Above 1, those of the other classes
+        are lowered instead, to a tenth at the most. Sample weights come on top, and do count
+        above 1.
+    shuffle : bool, default=True
+        Present examples in a new order each epoch.
+    early_stopping : bool, default=False
+        Hold out a share of the examples, stop when the accuracy on them gets no better, and keep
+        the best epoch's state.
+    validation_fraction : float, default=0.1
+        The share that early stopping holds out.
+    patience : int, default=10
+        Epochs without a better accuracy after which early stopping ends the training.
+    warm_start : bool, default=False
+        ``fit`` goes on for ``epochs`` more instead of beginning anew.
+    callbacks : list of callables, default=None
+        Each is called as ``callback(estimator, record)`` after every epoch, where ``record`` is
+        the epoch's entry in ``history_``; returning True ends the training. What it sets on the
+        estimator (``s``, ``T``, ``epochs``, ...) counts from the next epoch on; what training is
+        built on, as ``n_clauses``, cannot change. See :class:`cotm.Checkpoint`.
+    backend : {"auto", "native", "cuda", "cuda:1", "reference"}, default="auto"
+        Where it runs; ``"auto"`` takes a GPU where one is there and gains. Results are the same
+        to the bit.
+    n_jobs : int, default=None
+        Threads. None and -1 take as many as help (None one inside a joblib worker), k > 0 takes
+        k. The result does not depend on it.
+    verbose : int, default=0
+        1: an estimate of time and memory, then a progress bar on a terminal and lines elsewhere;
+        2: lines everywhere.
+    random_state : int, default=None
+        The seed; None draws one, and ``seed_`` tells which. A ``numpy.random.RandomState`` works
+        too.
+
+    Attributes
+    ----------
+    memory_ : int8 (n_clauses, L)
+        A literal is included in a clause iff its entry is >= 0. Bits come first, then
+        their negations, L = 2 o in all; ``docs/algorithm.md`` says which bits patches have. With
+        ``average``, (states * n_clauses, L), the last state last.
+    weights_ : int32 (n_clauses, outputs)
+        ``clause_outputs(X) @ weights_`` are the votes.
+    T_ : int
+        The margin in use.
+    seed_ : int
+        The 64-bit seed that ``random_state`` was resolved to.
+    step_ : int
+        Examples presented so far.
+    history_ : list of dict
+        A :class:`cotm.Record` for each of the last 10,000 epochs: ``epoch``, ``train_accuracy``,
+        ``seconds`` and, with early stopping, ``validation_accuracy``.
+    classes_ : array
+        The labels, in the order of the outputs.
+    n_features_in_ : int
+        Columns of X, or values of an image.
+    feature_names_in_ : array of str
+        Names of X's columns, where they are text.
+    booleanizer_ : transformer or None
+        What makes bits of X; None where X holds bits already.
+    machine_ : cotm.Machine
+        The machine at work; ``machine_.snapshot()`` is its state as a :class:`cotm.Snapshot`.
+
+    See Also
+    --------
+    CoTMClassifier : All classes share one pool of clauses, which takes fewer of them.
 
     Examples
     --------
@@ -176,11 +353,8 @@ class TMClassifier(TsetlinClassifier):
     1
     """
 
-    _sharing = False
-
-    @property
-    def _learns_weights(self) -> bool:
-        return self.weighted
+    def _kind(self) -> dict[str, bool]:
+        return {"sharing": False, "weighted": self.weighted}
 
     def __init__(
         self,
@@ -200,18 +374,18 @@ class TMClassifier(TsetlinClassifier):
         max_literals: int | None = None,
         max_weight: int | None = None,
         average: int = 1,
-        booleanize: Any = "auto",
-        class_weight: Any = None,
+        booleanize: BitTransformer | str | None = "auto",
+        class_weight: dict[Any, float] | str | None = None,
         shuffle: bool = True,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         patience: int = 10,
         warm_start: bool = False,
-        callbacks: Any = None,
+        callbacks: Sequence[Callback] | None = None,
         backend: str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_clauses = n_clauses
         self.T = T

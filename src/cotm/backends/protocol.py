@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +16,20 @@ class TrainCounts(NamedTuple):
 
     hits: int  # examples whose highest vote (the first of equals) was for a target of 1
     correct: int  # (example, output) pairs with (vote >= 0) == target
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Examples in a backend's form, with their targets and selection factors."""
+
+    backend: str  # whose form it is
+    data: Any
+    targets: NDArray[np.uint8]
+    weight: NDArray[np.float64]  # per example, or one for all
+    scales: NDArray[np.uint64]  # of the weights, for the machine's e
+
+    def __len__(self) -> int:
+        return len(self.targets)
 
 
 class Backend(Protocol):

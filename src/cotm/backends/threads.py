@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..core.parameters import resolve_n_jobs
 from ..core.spec import Spec
+from ..core.system import resolve_n_jobs
 
 #: Nanoseconds of work that make a thread worth its meetings with the others, once per example
 #: in training, and its start, once per prediction. Measured, see docs/performance.md; the

@@ -57,6 +57,6 @@ def percent(share: float) -> str:
 
 def file_size(path: Path) -> str:
     """A file's name and size."""
-    from ..core.parameters import format_bytes
+    from ..core.system import format_bytes
 
     return f"{path} ({format_bytes(path.stat().st_size)})"

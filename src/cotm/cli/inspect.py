@@ -93,7 +93,7 @@ def info(
 def _installation() -> dict[str, str]:
     from .. import __version__
     from ..backends import backend_names
-    from ..core.parameters import available_processors
+    from ..core.system import available_processors
 
     facts = {
         "cotm": __version__,
@@ -101,25 +101,22 @@ def _installation() -> dict[str, str]:
     }
     for name in backend_names():
         if name != "auto":
-            facts[f"backend {name}"] = _backend_state(name)
+            facts[f"backend {name}"] = _backend_status(name)
     facts["threads"] = str(available_processors())
     variables = sorted(name for name in os.environ if name.startswith("COTM_"))
     return facts | {name: os.environ[name] for name in variables}
 
 
-def _backend_state(name: str) -> str:
+def _backend_status(name: str) -> str:
     from .. import Machine
+    from ..backends import describe_backend
 
     try:
-        # Nothing says so surely that a backend works as working with it.
+        # The only reliable check is to train with it.
         Machine(1, T=1, backend=name).fit([[0], [1]], [[0], [1]])
     except ValueError as error:
         return one_line(str(error))
-    if name != "native":
-        return "available"
-    from .._native import best_isa
-
-    return f"available, with {best_isa()} instructions"
+    return " ".join(["available,", describe_backend(name)]).rstrip(" ,")
 
 
 def _model_facts(path: Path) -> dict[str, str]:

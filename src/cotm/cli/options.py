@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
@@ -10,30 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-#: The option that sets each parameter of the classifiers.
-PARAMETER_OPTIONS = {
-    "n_clauses": "--clauses",
-    "T": "--margin",
-    "s": "--specificity",
-    "epochs": "--epochs",
-    "max_literals": "--max-literals",
-    "max_weight": "--max-weight",
-    "average": "--average",
-    "memory_depth": "--memory-depth",
-    "e": "--e",
-    "e_scales": "--e-scales",
-    "boost_true_positive": "--boost",
-    "class_weight": "--class-weight",
-    "patch_shape": "--patch-shape",
-    "image_shape": "--image-shape",
-    "stride": "--stride",
-    "early_stopping": "--early-stopping",
-    "patience": "--patience",
-    "validation_fraction": "--validation-fraction",
-    "n_jobs": "--jobs",
-    "backend": "--backend",
-    "random_state": "--seed",
-}
+from ..core.parameters import OPTIONS, Choice, Option, Real, Whole
 
 # Parsers -----------------------------------------------------------------------------
 
@@ -93,13 +71,6 @@ class ModelKind(str, Enum):
     coalesced = "coalesced"
     weighted = "weighted"
     plain = "plain"
-
-
-class EScales(str, Enum):
-    """What ``--e`` scales."""
-
-    output = "output"
-    type2 = "type2"
 
 
 class ClassWeight(str, Enum):
@@ -180,3 +151,155 @@ Jobs = Annotated[
     typer.Option("--jobs", "-j", metavar="N", help="Threads.", show_default="as many as help"),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
+
+# A classifier's parameters ---------------------------------------------------------------
+
+
+def _of_table(option: Option) -> tuple[Any, Any]:
+    """Type and option for a learning option; the table says all of it."""
+    settings: dict[str, Any] = {"help": option.meaning, "rich_help_panel": "Learning"}
+    kind: Any = Any
+    values, automatic = option.values, option.automatic is not None
+    shown = "no limit" if option.default is None else str(option.default)
+    if isinstance(values, Whole):
+        parser: Any = whole(values.low, values.high)
+        settings |= {"parser": parser, "metavar": "N"}
+    elif isinstance(values, Real) and not automatic:
+        kind = float | None
+        settings |= {"min": values.low, "metavar": "X"}
+    elif isinstance(values, Real):
+        settings |= {"parser": float, "metavar": "X"}
+    elif isinstance(values, Choice):
+        names: Any = {value: value for value in values.values}
+        kind = Enum("Choices", names, type=str) | None  # type: ignore[misc, operator]
+    else:
+        kind = bool | None
+        shown = _flags(option)[0 if option.default else -1].removeprefix("--")
+    if automatic:
+        settings["parser"] = number_or_auto(settings["parser"])
+        settings["metavar"] += "|auto"
+        shown = f"auto, {option.automatic}"
+    return kind, typer.Option(*_declared(option), show_default=shown, **settings)
+
+
+def _flags(option: Option) -> list[str]:
+    return (option.flag or f"--{option.name.replace('_', '-')}").split("/")
+
+
+def _declared(option: Option) -> list[str]:
+    return [option.flag] if option.flag else []
+
+
+def _learning(*names: str, **settings: Any) -> Any:
+    return typer.Option(*names, rich_help_panel="Learning", **settings)
+
+
+def _images(**settings: Any) -> Any:
+    return typer.Option(metavar="N,N", parser=shape, rich_help_panel="Images", **settings)
+
+
+def _stopping(*names: str, **settings: Any) -> Any:
+    return typer.Option(*names, rich_help_panel="Stopping and going on", **settings)
+
+
+_LEARNING = {name: _of_table(option) for name, option in OPTIONS.items() if not option.is_kind}
+
+_TRAINING: dict[str, tuple[Any, Any]] = {
+    "epochs": (
+        Any,
+        _learning(parser=whole(1), metavar="N", help="Passes over the data.", show_default="30"),
+    ),
+    "class_weight": (
+        ClassWeight | None,
+        _learning(help="Give rare classes more weight.", show_default="none"),
+    ),
+    "random_state": (
+        Any,
+        _learning(
+            "--seed",
+            parser=whole(0),
+            metavar="N",
+            help="The same seed gives the same model, to the bit.",
+            show_default="random",
+        ),
+    ),
+    "patch_shape": (Any, _images(help="Look at patches of this shape, for example 10,10.")),
+    "image_shape": (
+        Any,
+        _images(help="Shape of the images that rows hold flattened, for example 28,28."),
+    ),
+    "stride": (Any, _images(help="Distance between patches.", show_default="1")),
+    "early_stopping": (
+        bool | None,
+        _stopping(
+            "--early-stopping",
+            show_default="no",
+            help="Hold out some rows, and stop when they get no better.",
+        ),
+    ),
+    "patience": (
+        Any,
+        _stopping(
+            parser=whole(1), metavar="N", help="Epochs to wait for better.", show_default="10"
+        ),
+    ),
+    "validation_fraction": (
+        float | None,
+        _stopping(
+            min=0.0, max=1.0, metavar="X", help="Share of the rows held out.", show_default="0.1"
+        ),
+    ),
+    "n_jobs": (
+        int | None,
+        typer.Option("--jobs", "-j", metavar="N", help="Threads.", show_default="as many as help"),
+    ),
+    "backend": (
+        str | None,
+        typer.Option(metavar="NAME", help="Where it runs; see `cotm info`.", show_default="auto"),
+    ),
+}
+
+_PARAMETERS = {**_LEARNING, **_TRAINING}
+
+
+def _long_name(name: str, info: Any) -> str:
+    """What users write: typer keeps the first name given in the place of a default."""
+    declared = [text for text in (info.default, *info.param_decls) if isinstance(text, str)]
+    return next(
+        (text.split("/")[0] for text in declared if text.startswith("--")),
+        f"--{name.replace('_', '-')}",
+    )
+
+
+#: The option that sets each parameter of the classifiers.
+PARAMETER_OPTIONS = {name: _long_name(name, info) for name, (_, info) in _PARAMETERS.items()}
+
+
+def classifier_options() -> list[inspect.Parameter]:
+    """The parameters of a command that sets the classifiers' parameters."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter(name, keyword, default=None, annotation=Annotated[kind, option])
+        for name, (kind, option) in _PARAMETERS.items()
+    ]
+
+
+Model = Annotated[
+    ModelKind | None,
+    _learning(
+        metavar="KIND",
+        help="coalesced: all classes share the rules; weighted or plain: each has its own.",
+        show_default="coalesced",
+    ),
+]
+CheckpointEvery = Annotated[
+    Any, _stopping(parser=whole(1), metavar="N", help="Write the model file after every N epochs.")
+]
+Resume = Annotated[
+    bool,
+    _stopping(
+        "--resume",
+        help="Finish the training that the model file has begun, on the same data; its settings "
+        "are in the file.",
+    ),
+]

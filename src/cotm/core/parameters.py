@@ -1,211 +1,208 @@
-"""Checks of parameters, each error naming the parameter, its value and what is allowed."""
+"""The table of learning options: what each is called, its default, its limits, its meaning.
+
+A field of :class:`MachineParameters` is the only declaration of an option. Machines, estimators,
+model files and the command line go over the fields; ``spec.py`` says what backends get of them.
+"""
 
 from __future__ import annotations
 
-import math
-import multiprocessing
-import numbers
-import os
-from pathlib import Path
-from typing import Any
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-import joblib
-import numpy as np
+from .checks import check_choice, check_flag, check_integer, check_number
+from .limits import MAX_AVERAGE, MAX_CLAUSES, MAX_FEATURES, MAX_T, WEIGHT_LIMIT
 
-#: Thresholds are computed as (2 T) * 2**32 in 64 bits.
-MAX_T = 2**30
-MAX_CLAUSES = 2**31 - 1
-#: Outputs are 24 bits of a random number's key.
-MAX_OUTPUTS = 2**24
-#: Sizes of images, patches and strides are 32-bit in every backend.
-MAX_SIZE = 2**30
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
-    """An integer within [low, high], NumPy's and whole floats such as 1e3 too, no booleans."""
-    allowed = f"an integer from {low} up" if high is None else f"an integer from {low} to {high}"
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if isinstance(value, float | np.floating):
-        whole = math.isfinite(value) and value == int(value)
-    number = int(value) if whole else low - 1
-    if number < low or (high is not None and number > high):
-        raise ValueError(f"{name}={shortened(value)} must be {allowed}")
-    return number
+@dataclass(frozen=True)
+class Whole:
+    """Whole numbers between limits; with ``optional`` None too, which is no limit."""
 
+    low: int
+    high: int
+    optional: bool = False
 
-def shortened(value: Any) -> str:
-    """A value for a message; those of hundreds of digits are no help."""
-    try:
-        text = repr(value)
-    except ValueError:  # Python refuses to write out thousands of digits
-        text = f"a number of {value.bit_length()} bits"
-    return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-def check_number(name: str, value: Any, low: float, high: float = math.inf) -> float:
-    """A finite real number within [low, high]."""
-    allowed = f"a number from {low:g} up" if high == math.inf else f"from {low:g} to {high:g}"
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ValueError(f"{name}={shortened(value)} must be {allowed}")
-    number = _as_float(value)
-    if not math.isfinite(number) or not low <= number <= high:
-        raise ValueError(f"{name}={shortened(value)} must be {allowed}")
-    return number
-
-
-def _as_float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
-
-
-def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
-    """One of a few values."""
-    if not any(
-        value is choice or (type(value) is type(choice) and value == choice) for choice in choices
-    ):
-        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}")
-    return value
-
-
-def check_flag(name: str, value: Any) -> bool:
-    """True or False; NumPy's too."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name}={value!r} must be True or False")
-    return bool(value)
-
-
-def check_pair(name: str, value: Any, *, lengths: tuple[int, ...], scalar: bool) -> tuple[int, ...]:
-    """A tuple of positive integers, or (where ``scalar``) one integer for all."""
-    if scalar and isinstance(value, numbers.Integral):
-        return (check_integer(name, value, 1, MAX_SIZE),)
-    if not isinstance(value, (tuple, list)) or len(value) not in lengths:
-        kinds = " or ".join(map(str, lengths))
-        raise ValueError(f"{name}={value!r} must be a tuple of {kinds} positive integers")
-    return tuple(check_integer(name, part, 1, MAX_SIZE) for part in value)
-
-
-def resolve_n_jobs(n_jobs: int | None, useful: float = 1) -> int:
-    """Threads for ``n_jobs`` and work that keeps ``useful`` of them busy.
-
-    None and -1 take as many as are useful and there, -2 leaves one processor out, and so on;
-    None takes one inside a joblib worker, where others are at work already. A positive number
-    is taken as it is. The result does not depend on it.
-    """
-    if n_jobs is None:
-        n_jobs = 1 if _inside_worker() else -1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ValueError(
-            f"n_jobs={n_jobs!r} must be None or -1 (as many threads as help), or a positive number"
-        )
-    processors = available_processors()
-    if n_jobs > 0:
-        # More threads than this only wait for each other.
-        return min(int(n_jobs), max(16, 4 * processors))
-    return max(1, min(processors + 1 + int(n_jobs), int(useful)))
-
-
-def _inside_worker() -> bool:
-    backend, _ = joblib.parallel.get_active_backend()
-    return bool(backend.nesting_level) or multiprocessing.parent_process() is not None
-
-
-def available_processors() -> int:
-    """Processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def available_memory() -> int | None:
-    """Bytes that this process can have without swapping, or None where no one tells.
-
-    The least of what the computer has free and what limits of the process (``ulimit -v``) and
-    of its container leave.
-    """
-    limits = [_free_memory(), _left_by_ulimit(), *_left_by_cgroups()]
-    return min((max(0, limit) for limit in limits if limit is not None), default=None)
-
-
-def _free_memory() -> int | None:
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
-
-
-def _left_by_ulimit() -> int | None:
-    """What the limit on this process's address space leaves."""
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit == resource.RLIM_INFINITY:
+    def check(self, name: str, value: Any) -> Any:
+        """The value as Python's own, or a ValueError."""
+        if self.optional and value is None:
             return None
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        return limit - pages * os.sysconf("SC_PAGE_SIZE")
-    except (ImportError, AttributeError, OSError, ValueError, IndexError):
-        return None
+        return check_integer(name, value, self.low, self.high)
 
 
-def _left_by_cgroups(
-    membership: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
-) -> list[int]:
-    """What the groups that this process is in, and those around them, may still take."""
-    try:
-        lines = membership.read_text().splitlines()
-    except OSError:
-        return []
-    left = []
-    for line in lines:
-        number, controllers, path = [*line.split(":", 2), "", ""][:3]
-        if number == "0" and not controllers:  # version 2
-            base, names = root, ("memory.max", "memory.current", "")
-        elif "memory" in controllers.split(","):  # version 1
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
-            base = root / "memory"
-        else:
-            continue
-        # In a container the path may be that of the outside; its own group is the root then.
-        parts = [part for part in path.split("/") if part not in ("", "..")]
-        for depth in range(len(parts), -1, -1):
-            found = _left_in_cgroup(base.joinpath(*parts[:depth]), *names)
-            left += [] if found is None else [found]
-    return left
+@dataclass(frozen=True)
+class Real:
+    """Finite real numbers from a limit on."""
+
+    low: float
+
+    def check(self, name: str, value: Any) -> float:
+        """The value as Python's own, or a ValueError."""
+        return check_number(name, value, self.low)
 
 
-def _left_in_cgroup(folder: Path, limit: str, usage: str, prefix: str) -> int | None:
-    """A group's limit less its usage, in which cached files do not count: they give way."""
-    try:
-        most = int((folder / limit).read_text())  # "max" is no number, and no limit
-        used = int((folder / usage).read_text())
-    except (OSError, ValueError):
-        return None
-    try:
-        pairs = [line.split() for line in (folder / "memory.stat").read_text().splitlines()]
-        cached = {f"{prefix}active_file", f"{prefix}inactive_file"}
-        used -= sum(int(pair[1]) for pair in pairs if len(pair) == 2 and pair[0] in cached)
-    except (OSError, ValueError):
-        pass
-    return most - max(0, used)
+@dataclass(frozen=True)
+class Choice:
+    """One of a few texts."""
+
+    values: tuple[str, ...]
+
+    def check(self, name: str, value: Any) -> str:
+        """The value, or a ValueError."""
+        return str(check_choice(name, value, self.values))
 
 
-def format_bytes(count: float) -> str:
-    """A size for people.
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
 
-    >>> format_bytes(23_400_000)
-    '23 MB'
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"
+    def check(self, name: str, value: Any) -> bool:
+        """The value as Python's own, or a ValueError."""
+        return check_flag(name, value)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One learning option."""
+
+    name: str
+    default: Any  # of a machine
+    values: Whole | Real | Choice | Flag
+    meaning: str  # in one line, for the command line and the documentation of Machine
+    flag: str | None  # what the command line calls it; None: the name with dashes
+    automatic: str | None  # what "auto", the classifiers' default, stands for; None: no "auto"
+    is_kind: bool  # not set by users: the class of classifier says it
+
+    @property
+    def classifier_default(self) -> Any:
+        """The default of the classifiers."""
+        return "auto" if self.automatic is not None else self.default
+
+    def check(self, value: Any) -> Any:
+        """A machine's value for the option, as Python's own type, or a ValueError."""
+        return self.values.check(self.name, value)
+
+
+def _option(
+    default: Any,
+    values: Whole | Real | Choice | Flag,
+    meaning: str,
+    *,
+    flag: str | None = None,
+    automatic: str | None = None,
+    is_kind: bool = False,
+) -> Any:
+    metadata = {
+        "values": values,
+        "meaning": meaning,
+        "flag": flag,
+        "automatic": automatic,
+        "is_kind": is_kind,
+    }
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class MachineParameters:
+    """What a machine learns with, checked; see :class:`cotm.CoTMClassifier` for more words."""
+
+    n_clauses: int = _option(500, Whole(1, MAX_CLAUSES), "Rules to learn.", flag="--clauses")
+    T: int = _option(
+        200,
+        Whole(1, MAX_T),
+        "Voting margin T: more of it lets more rules take part in a decision.",
+        flag="--margin",
+        automatic="0.4 per clause",
+    )
+    s: float = _option(
+        10.0,
+        Real(1.0),
+        "Specificity s: more of it gives longer, rarer rules.",
+        flag="--specificity",
+    )
+    memory_depth: int = _option(
+        128, Whole(1, 128), "Reinforcements a condition's memory holds on either side."
+    )
+    e: float = _option(
+        1.0,
+        Real(0.0),
+        "Factor on feedback for the classes an example is not of.",
+        automatic="1 / (classes - 1)",
+    )
+    e_scales: str = _option(
+        "output",
+        Choice(("output", "type2")),
+        "What e scales: all feedback of those classes, or Type II feedback.",
+    )
+    boost_true_positive: bool = _option(
+        True, Flag(), "Always memorize what is true.", flag="--boost/--no-boost"
+    )
+    max_literals: int | None = _option(
+        None, Whole(1, 2 * MAX_FEATURES, optional=True), "Most conditions in a rule."
+    )
+    max_weight: int | None = _option(
+        None, Whole(1, WEIGHT_LIMIT, optional=True), "Largest weight of a rule."
+    )
+    average: int = _option(
+        1,
+        Whole(1, MAX_AVERAGE),
+        "How many of the last epochs vote together in prediction; steadies it.",
+    )
+    sharing: bool = _option(
+        True, Flag(), "Whether all outputs share the clauses, or each owns some.", is_kind=True
+    )
+    weighted: bool = _option(
+        True,
+        Flag(),
+        "Without sharing: whether a clause's weight is learned, or stays at 1.",
+        is_kind=True,
+    )
+
+    def __post_init__(self) -> None:
+        for option in OPTIONS.values():
+            object.__setattr__(self, option.name, option.check(getattr(self, option.name)))
+
+
+#: Every learning option by its name.
+OPTIONS = {
+    field.name: Option(field.name, field.default, **field.metadata)
+    for field in dataclasses.fields(MachineParameters)
+}
+
+
+def takes(parameters: Iterable[inspect.Parameter]) -> Callable[[_Function], _Function]:
+    """Show parameters in the signature of a function that takes them as its ``**names``."""
+
+    def decorate(function: _Function) -> _Function:
+        signature = inspect.signature(function, eval_str=True)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        names = {parameter.name for parameter in own}
+        added = [parameter for parameter in parameters if parameter.name not in names]
+
+        @functools.wraps(function)
+        def shown(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        known: Any = shown
+        known.__signature__ = signature.replace(parameters=[*own, *added])
+        known.__annotations__ = {
+            parameter.name: parameter.annotation
+            for parameter in (*own, *added)
+            if parameter.annotation is not parameter.empty
+        }
+        return known  # type: ignore[no-any-return]
+
+    return decorate
+
+
+#: For a function that takes the learning options by their names.
+takes_options = takes(
+    [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default)
+        for name, option in OPTIONS.items()
+    ]
+)

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-#: The native backend keeps 16 words for each, and their places have 32 bits.
-MAX_FEATURES = 2**28
-
 
 @dataclass(frozen=True)
 class PatchGrid:

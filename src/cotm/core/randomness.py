@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .parameters import check_integer
+from .checks import check_integer
 
 U32 = np.uint32
 U64 = np.uint64

@@ -7,15 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .checks import check_integer
+from .limits import MAX_FEATURES, MAX_OUTPUTS, WEIGHT_LIMIT
+from .parameters import MachineParameters
 from .patches import PatchGrid
-
-#: The largest weight magnitude; weights are int32 everywhere.
-WEIGHT_LIMIT = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class Spec:
-    """Symbols as in the paper; see ``docs/algorithm.md``."""
+    """Symbols as in the paper; see ``docs/algorithm.md``.
+
+    ``native/spec.hpp`` and ``types.cuh`` of the CUDA backend have the same fields by the same
+    names, and read them from here.
+    """
 
     n: int  # clauses
     m: int  # outputs
@@ -31,9 +35,34 @@ class Spec:
     learn_weights: bool = True  # off: the plain Tsetlin machine
     seed: int = 0
 
+    @classmethod
+    def of(cls, parameters: MachineParameters, grid: PatchGrid, n_outputs: int, seed: int) -> Spec:
+        """What backends get of a machine's parameters, for examples of this shape."""
+        if grid.n_features > MAX_FEATURES:
+            raise ValueError(f"X has {grid.n_features} bits per patch; at most {MAX_FEATURES} work")
+        return cls(
+            n=parameters.n_clauses,
+            m=check_integer("the number of outputs", n_outputs, 1, MAX_OUTPUTS),
+            grid=grid,
+            T=parameters.T,
+            q=forget_threshold(parameters.s),
+            N=parameters.memory_depth,
+            boost_true_positive=parameters.boost_true_positive,
+            e_scales_type2=parameters.e_scales == "type2",
+            max_literals=parameters.max_literals or 0,
+            max_weight=parameters.max_weight or WEIGHT_LIMIT,
+            sharing=parameters.sharing,
+            learn_weights=parameters.sharing or parameters.weighted,
+            seed=seed,
+        )
+
     def owners(self) -> NDArray[np.int64]:
         """The output that owns each clause when sharing is off."""
         return np.arange(self.n, dtype=np.int64) * self.m // self.n
+
+    def clip_weights(self, weights: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Weights within the allowed magnitude."""
+        return np.clip(weights, -self.max_weight, self.max_weight)
 
 
 def forget_threshold(s: float) -> int:

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.threads import training_thread_bytes, training_threads
-from .parameters import available_memory, format_bytes
 from .randomness import U32, Purpose, hash32, make_key, step_key
 from .spec import Spec
 
 
 @dataclass(frozen=True)
 class EarlierState:
-    """What of a state votes: which literals its clauses include, as bits, and the weights."""
+    """The part of an earlier state that votes: which literals are included, and the weights."""
 
     included: NDArray[np.uint8]  # (n, ceil(L / 8)), packed
     weights: NDArray[np.int32]
@@ -47,8 +45,8 @@ class Snapshot:
     def __reduce__(self) -> tuple[Any, ...]:
         return Snapshot, (self.memory, self.weights, self.step, self.earlier)
 
-    def past(self) -> EarlierState:
-        """What of this state votes once training has gone on."""
+    def as_earlier(self) -> EarlierState:
+        """The part of this state that votes once training has gone on."""
         return EarlierState(np.packbits(self.memory >= 0, axis=1), self.weights)
 
 
@@ -100,7 +98,7 @@ def within_limits(spec: Spec, state: Snapshot, average: int = 1) -> Snapshot:
     does not know its entries: one with too many literals goes.
     """
     memory = np.clip(state.memory, -spec.N, spec.N - 1)
-    weights = np.clip(state.weights, -spec.max_weight, spec.max_weight)
+    weights = spec.clip_weights(state.weights)
     earlier = state.earlier[max(0, len(state.earlier) + 1 - average) :]
     if spec.max_literals:
         for j in np.flatnonzero((memory >= 0).sum(axis=1) > spec.max_literals):
@@ -108,37 +106,5 @@ def within_limits(spec: Spec, state: Snapshot, average: int = 1) -> Snapshot:
             weakest = included[np.argsort(-memory[j, included].astype(int), kind="stable")]
             memory[j, weakest[spec.max_literals :]] = -1
         earlier = tuple(p for p in earlier if p.most_literals() <= spec.max_literals)
-    earlier = tuple(
-        EarlierState(p.included, np.clip(p.weights, -spec.max_weight, spec.max_weight))
-        for p in earlier
-    )
+    earlier = tuple(EarlierState(p.included, spec.clip_weights(p.weights)) for p in earlier)
     return Snapshot(memory, weights, state.step, earlier)
-
-
-def training_bytes(spec: Spec, average: int = 1, n_jobs: int | None = 1) -> int:
-    """Memory a machine takes in training: state, copies of it, include lists, and threads.
-
-    The lists are longest at the start, when a clause includes about half of the literals. With
-    ``average``, earlier states are kept as bits, and brought together to predict.
-    """
-    threads = training_threads(n_jobs, spec)
-    entries, weights = spec.n * spec.grid.n_literals, 4 * spec.n * spec.m
-    earlier = (average - 1) * (entries // 8 + weights)
-    together = average * (3 * entries + 3 * weights) if average > 1 else 0
-    own = threads * training_thread_bytes(spec, threads)
-    return 6 * entries + 3 * weights + 256 * spec.n + own + earlier + together
-
-
-def check_fits_memory(spec: Spec, average: int = 1, n_jobs: int | None = 1) -> None:
-    """Refuse a machine that this computer cannot hold, with the numbers."""
-    needed, available = training_bytes(spec, average, n_jobs), available_memory()
-    if available is not None and needed > available:
-        states = f" and average={average}" if average > 1 else ""
-        fewer = "fewer states, " if average > 1 else ""
-        if training_bytes(spec, average) < 0.9 * needed:
-            fewer += "fewer threads (n_jobs), "
-        raise MemoryError(
-            f"n_clauses={spec.n} with {spec.grid.n_literals} literals each{states} needs about "
-            f"{format_bytes(needed)}, but {format_bytes(available)} are available; use {fewer}"
-            "fewer clauses or fewer input bits"
-        )

@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..core.parameters import check_integer, check_number
+from ..core.checks import check_integer, check_number
 from ..core.whole_files import check_replaceable
 from ..files.model_files import check_saveable
 

@@ -9,6 +9,8 @@ import time
 from types import TracebackType
 from typing import IO, Any, cast
 
+from ..model.fitted import Record
+
 
 class Silent:
     """Shows nothing."""
@@ -27,7 +29,7 @@ class Silent:
     def examples_done(self, done: int) -> None:
         """Within the current epoch."""
 
-    def epoch_done(self, record: dict[str, Any]) -> None:
+    def epoch_done(self, record: Record) -> None:
         """An epoch is finished."""
 
 
@@ -68,7 +70,7 @@ class Lines(Silent):
         if description:
             print(description, file=self._messages)
 
-    def epoch_done(self, record: dict[str, Any]) -> None:
+    def epoch_done(self, record: Record) -> None:
         self._first = record["epoch"] - 1 if self._first is None else self._first
         per_epoch = (time.perf_counter() - self._began) / (record["epoch"] - self._first)
         left = per_epoch * (self.epochs - record["epoch"])
@@ -123,7 +125,7 @@ class Bar(Silent):
             speed=f"{speed:,.0f} examples/s",
         )
 
-    def epoch_done(self, record: dict[str, Any]) -> None:
+    def epoch_done(self, record: Record) -> None:
         self._finished = record["epoch"]
         self._presented += self.examples
         self._progress.update(
@@ -142,7 +144,7 @@ def make_reporter(verbose: int, epochs: int, examples: int, description: str) ->
     return Lines(epochs, examples, description)
 
 
-def describe(record: dict[str, Any]) -> str:
+def describe(record: Record) -> str:
     """An epoch's accuracies as text."""
     text = f"train {record['train_accuracy']:.2%}"
     if "validation_accuracy" in record:

@@ -6,18 +6,19 @@ import numbers
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from ..backends import TrainCounts
+from ..backends import TrainCounts, TrainingSet
 from ..core.interrupts import InterruptFlag
 from ..core.state import Snapshot
-from ..machine import Machine, TrainingSet
+from ..machine import Machine
 from ..model.fitted import Fitted, Record, TrainingProgress
 from .progress import make_reporter
 
-__all__ = ["FitPlan", "Record", "TrainingProgress", "run"]
+#: What ``callbacks`` holds: called with the estimator and the epoch's record; True ends training.
+Callback = Callable[[Any, Record], bool | None]
 
 
 @dataclass(frozen=True)
@@ -89,13 +90,16 @@ def _train_epoch(
         )
         if counts is None:
             return None
-        record: Record = {
-            "epoch": progress.epochs + 1,
-            "train_accuracy": plan.accuracy(counts, len(training)),
-        }
-        if plan.validate is not None:
-            record["validation_accuracy"] = plan.validate(machine)
-        record["seconds"] = time.perf_counter() - began
+        validated = {} if plan.validate is None else {"validation_accuracy": plan.validate(machine)}
+        record = cast(
+            Record,
+            {
+                "epoch": progress.epochs + 1,
+                "train_accuracy": plan.accuracy(counts, len(training)),
+                **validated,
+                "seconds": time.perf_counter() - began,
+            },
+        )
         progress = progress.with_epoch(record, machine.step_)
         if plan.validate is not None and progress.improved():
             progress = replace(progress, best=machine.snapshot())

@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import __version__
-from ..backends import device_title
+from ..backends import describe_backend
 from ..classifier import CoTMClassifier, TMClassifier
-from ..core.parameters import available_processors
+from ..core.system import available_processors
 from ..core.whole_files import replace_file
 from ..estimator.progress import format_seconds
 
@@ -292,7 +292,7 @@ def describe_machine(backend: str | None) -> dict[str, Any]:
         "processor": processor,
         "cores": available_processors(),
         "backend": backend,
-        "gpu": backend and device_title(backend),
+        "gpu": backend and describe_backend(backend),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "cotm": __version__,

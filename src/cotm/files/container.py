@@ -7,7 +7,7 @@ import os
 import stat
 from typing import Any, BinaryIO
 
-from ..core.parameters import available_memory, format_bytes
+from ..core.system import available_memory, format_bytes
 
 #: The longest header that safetensors reads.
 MAX_HEADER = 100_000_000

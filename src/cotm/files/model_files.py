@@ -17,13 +17,13 @@ import os
 import re
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from ..backends import resolve_backend
+from ..backends import check_backend
 from ..booleanize import (
     AdaptiveGaussianThreshold,
     ImageThermometer,
@@ -32,13 +32,14 @@ from ..booleanize import (
     features_to_state,
     is_own,
 )
-from ..core.parameters import MAX_T, check_flag, check_integer, check_number
-from ..core.patches import MAX_FEATURES, PatchGrid, image_grid
+from ..core.checks import check_flag, check_integer, check_number
+from ..core.limits import MAX_FEATURES, MAX_T
+from ..core.patches import PatchGrid, image_grid
 from ..core.spec import Spec
 from ..core.state import EarlierState, Snapshot
 from ..core.whole_files import replace_file
 from ..machine import Machine
-from ..model.fitted import Fitted, TrainingProgress
+from ..model.fitted import Fitted, Record, TrainingProgress
 from ..model.inputs import InputReader
 from ..model.probabilities import Sharpness
 from ..model.resuming import DATA_TYPES
@@ -557,7 +558,7 @@ def _decode_parts(header: dict[str, Any], booleanizer: Any) -> Parts:
         )
     machine.seed_ = _integer(header, "seed", 0, 2**64 - 1)
     progress = TrainingProgress(
-        history=tuple(_decode_history(header["history"])),
+        history=tuple(cast(list[Record], _decode_history(header["history"]))),
         until_epoch=_integer(header, "target", 0, 2**63),
         patience_from=_integer(header, "patience_from", 0, 2**63),
         scored_from=_integer({"scored_from": 0, **header}, "scored_from", 0, 2**63),
@@ -593,7 +594,7 @@ def _decode_parameters(encoded: Any) -> dict[str, Any]:
     if isinstance(parameters.get("class_weight"), list):
         parameters["class_weight"] = {key: value for key, value in parameters["class_weight"]}
     try:
-        resolve_backend(parameters["backend"])
+        check_backend(parameters["backend"])
     except ValueError:
         parameters["backend"] = "auto"  # a model opens anywhere, whatever trained it
     return parameters
@@ -758,7 +759,7 @@ def _decode_snapshot(
     step: Any,
 ) -> Snapshot:
     memory, weights = tensors[f"{prefix}memory"], tensors[f"{prefix}weights"]
-    spec = machine.make_spec(grid, m)
+    spec = Spec.of(machine.parameters, grid, m, machine.seed_)
     _expect(
         memory.dtype == np.int8 and memory.shape == (spec.n, grid.n_literals),
         f"memory is {memory.dtype} {memory.shape}",
@@ -783,7 +784,9 @@ def _decode_earlier(
         return ()
     shape = (len(included), spec.n, -(-spec.grid.n_literals // 8))
     _expect(
-        included.dtype == np.uint8 and included.shape == shape and len(included) < machine.average,
+        included.dtype == np.uint8
+        and included.shape == shape
+        and len(included) < machine.parameters.average,
         f"earlier states are {included.dtype} {included.shape}",
     )
     _expect(

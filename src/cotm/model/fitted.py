@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 from numpy.typing import NDArray
 
 from ..core.state import Snapshot
 from ..machine import Machine
 from .inputs import InputReader
+from .outputs import Outputs, outputs_for
 from .probabilities import Sharpness
 
-#: One epoch's line in the learning curve.
-Record = dict[str, Any]
+
+class _OfEveryEpoch(TypedDict):
+    epoch: int  # counted from 1
+    train_accuracy: float  # of the votes before each update
+    seconds: float
+
+
+class Record(_OfEveryEpoch, total=False):
+    """One epoch's entry in the learning curve."""
+
+    validation_accuracy: float  # with early stopping, on the examples held out
+
 
 #: A model that is trained a little at a time for years must not grow with every call.
 MOST_RECORDS = 10_000
@@ -59,8 +70,8 @@ class TrainingProgress:
 
     def compares(self, data: dict[str, Any] | None) -> bool:
         """Whether later epochs on these data can be measured by the earlier ones."""
-        last = self.history[-1] if self.history else {}
-        return "validation_accuracy" in last and (self.data is None or self.data == data)
+        scored = bool(self.history) and "validation_accuracy" in self.history[-1]
+        return scored and (self.data is None or self.data == data)
 
     def improved(self) -> bool:
         """Whether the last epoch is better than all before it."""
@@ -83,3 +94,8 @@ class Fitted:
     machine: Machine
     progress: TrainingProgress
     sharpness: Sharpness  # of probabilities
+
+    @property
+    def outputs(self) -> Outputs:
+        """What votes mean."""
+        return outputs_for(self.multilabel)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse
@@ -20,10 +20,22 @@ from ..booleanize import (
 )
 from ..booleanize.base import names_message
 from ..booleanize.frames import string_names
+from ..core.checks import check_pair
 from ..core.examples import Examples, as_examples
 from ..core.gpu_arrays import as_gpu_array, beside, on_gpu, to_host
-from ..core.parameters import check_pair
 from ..core.patches import PatchGrid, image_grid
+
+
+class BitTransformer(Protocol):
+    """What the parameter ``booleanize`` takes: a scikit-learn transformer that gives bits."""
+
+    def fit_transform(self, X: Any) -> Any:
+        """Learn how X becomes bits, and return them: (N, bits), or (N, H, W, bits) of images."""
+        ...
+
+    def transform(self, X: Any) -> Any:
+        """Bits of X, as learned."""
+        ...
 
 
 class InputReader:
@@ -80,7 +92,7 @@ class InputReader:
         return cls(type(estimator).__name__, patch_shape, image_shape, stride, booleanize)
 
     def check_unchanged(self, estimator: Any) -> None:
-        """Refuse to go on with parameters that say X is something else than it was."""
+        """Raise ValueError if a parameter that describes X has changed since training began."""
         now = InputReader.from_parameters(estimator)
         for name in ("patch_shape", "image_shape", "stride", "booleanize"):
             before, after = getattr(self, name), getattr(now, name)

@@ -13,9 +13,11 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
+from ..core.checks import check_number
 from ..core.gpu_arrays import to_host
-from ..core.parameters import available_memory, check_number, format_bytes
 from ..core.randomness import split_order
+from ..core.system import available_memory, format_bytes
+from .outputs import Outputs
 
 #: More classes than these, with fewer rows of each than those, are rather a quantity.
 _MANY_CLASSES = 30
@@ -234,20 +236,11 @@ def require_some_weight(weight: NDArray[np.float64]) -> None:
 
 
 def split_validation(
-    seed: int, targets: NDArray[np.uint8], fraction: float, multilabel: bool
+    seed: int, targets: NDArray[np.uint8], fraction: float, outputs: Outputs
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows to train on and rows to hold out; every class keeps its share of both."""
+    """Rows to train on and rows to hold out."""
     order = split_order(seed, len(targets))
-    if multilabel:
-        held = order[: max(1, round(fraction * len(order)))]
-    else:
-        labels = targets[order].argmax(axis=1)
-        held = np.concatenate(
-            [
-                members[: round(fraction * len(members))]
-                for members in (order[labels == label] for label in range(targets.shape[1]))
-            ]
-        )
+    held = outputs.rows_to_hold_out(order, targets, fraction)
     if len(held) == 0 or len(held) == len(order):
         raise ValueError(
             f"validation_fraction={fraction} of {len(order)} examples holds out {len(held)}; "

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import expit, log_expit, log_softmax, softmax
 
 from ..backends.threads import step_nanoseconds
 from ..core.examples import Examples
 from ..core.forks import Lock
 from ..machine import Machine
 from .labels import split_validation
+from .outputs import Outputs
 
 #: What probabilities are made with where nothing was learned; about right for T="auto".
 _USUAL = 2.0
@@ -61,16 +60,16 @@ class Sharpness:
 
     def __init__(self, value: float | None = None) -> None:
         self._value = value
-        self._lesson: tuple[Machine, Sample, bool, int] | None = None
+        self._lesson: tuple[Machine, Sample, Outputs, int] | None = None
         self._lock = Lock()
 
     @classmethod
-    def to_learn(cls, machine: Machine, sample: Sample, multilabel: bool, epochs: int) -> Sharpness:
+    def to_learn(cls, machine: Machine, sample: Sample, outputs: Outputs, epochs: int) -> Sharpness:
         """One that the sample will tell; ``epochs`` are those of the machine."""
         sharpness = cls()
         if len(sample.targets) >= _FEWEST_ROWS and epochs:
             state = machine.with_state(machine.snapshot())  # whatever it learns later
-            sharpness._lesson = state, sample, multilabel, epochs
+            sharpness._lesson = state, sample, outputs, epochs
         return sharpness
 
     def value(self) -> float | None:
@@ -87,53 +86,45 @@ class Sharpness:
 
 
 def probabilities(
-    margins: NDArray[Any], sharpness: Sharpness, multilabel: bool
+    margins: NDArray[np.float64], sharpness: Sharpness, outputs: Outputs
 ) -> NDArray[np.float64]:
     """Probabilities (N, m) that rank like the votes."""
     value = sharpness.value()
-    logits = margins * (_USUAL if value is None else value)
-    return np.asarray(expit(logits) if multilabel else softmax(logits, axis=1))
+    return outputs.probabilities(margins * (_USUAL if value is None else value))
 
 
 def judged(
-    machine: Machine, examples: Examples, targets: NDArray[np.uint8], multilabel: bool
+    machine: Machine, examples: Examples, targets: NDArray[np.uint8], outputs: Outputs
 ) -> Sharpness:
     """The sharpness that examples tell which the machine was not trained on."""
-    margins = _margins(machine, examples, multilabel)
-    return Sharpness(_most_likely(margins, targets, multilabel))
+    margins = margins_of(machine, examples, outputs)
+    return Sharpness(_most_likely(margins, targets, outputs))
 
 
-def in_margins(votes: NDArray[np.int64], margin: int, multilabel: bool) -> NDArray[Any]:
-    """Votes in units of the margins of all states. With several labels 0 votes are a yes."""
-    return np.asarray((votes + 0.5 if multilabel else votes) / margin)
+def margins_of(
+    machine: Machine, examples: Examples, outputs: Outputs, n_jobs: int | None = None
+) -> NDArray[np.float64]:
+    """Votes in units of the margins of all states that vote."""
+    votes, states = machine.votes_of_states(examples, n_jobs=n_jobs)
+    return outputs.in_margins(votes, machine.parameters.T * states)
 
 
-def _margins(machine: Machine, examples: Examples, multilabel: bool) -> NDArray[Any]:
-    votes, states = machine.votes_of_states(examples)
-    return in_margins(votes, machine.T * states, multilabel)
-
-
-def _most_likely(margins: NDArray[Any], targets: NDArray[np.uint8], multilabel: bool) -> float:
+def _most_likely(
+    margins: NDArray[np.float64], targets: NDArray[np.uint8], outputs: Outputs
+) -> float:
     """The factor under which the targets are most likely."""
     doubt = 1.0 / (len(targets) + 2)  # that no error was seen does not mean there is none
 
     def loss(log_factor: float) -> float:
-        logits = margins * np.exp(log_factor)
-        if multilabel:
-            right = np.where(targets == 1, log_expit(logits), log_expit(-logits))
-            wrong = np.where(targets == 1, log_expit(-logits), log_expit(logits))
-            return -float(((1 - doubt) * right + doubt * wrong).mean())
-        logs = log_softmax(logits, axis=1)
-        spread = np.where(targets == 1, 1 - doubt, doubt / max(1, targets.shape[1] - 1))
-        return -float((spread * logs).sum(axis=1).mean())
+        return outputs.surprise(margins * np.exp(log_factor), targets, doubt)
 
     bounds = (np.log(_BLUNTEST), np.log(_SHARPEST))
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
 
 
-def _learn(machine: Machine, sample: Sample, multilabel: bool, epochs: int) -> float | None:
+def _learn(machine: Machine, sample: Sample, outputs: Outputs, epochs: int) -> float | None:
     try:
-        rows, held = split_validation(machine.seed_, sample.targets, _HELD_OUT, multilabel)
+        rows, held = split_validation(machine.seed_, sample.targets, _HELD_OUT, outputs)
     except ValueError:  # too few of every class to hold some out
         return None
     seen = sample.examples[rows]
@@ -143,23 +134,15 @@ def _learn(machine: Machine, sample: Sample, multilabel: bool, epochs: int) -> f
     training = second.prepare(seen, sample.targets[rows], weight)
     for _ in range(min(epochs, max(_FEWEST_EPOCHS, affordable))):
         second.train_pass(training)
-    told = judged(second, sample.examples[held], sample.targets[held], multilabel).value()
+    told = judged(second, sample.examples[held], sample.targets[held], outputs).value()
     assert told is not None
     # The first machine has seen more, or for longer: its votes are larger by as much on examples
     # that both have seen.
-    margins = _margins(machine, seen, multilabel)
-    mine = _typical(margins, multilabel)
-    theirs = _typical(_margins(second, seen, multilabel), multilabel)
+    margins = margins_of(machine, seen, outputs)
+    mine = outputs.distance(margins)
+    theirs = outputs.distance(margins_of(second, seen, outputs))
     if mine == 0 or theirs == 0:
         return None
     # New examples cannot be surer than those it was trained on.
-    bound = _most_likely(margins, sample.targets[rows], multilabel)
+    bound = _most_likely(margins, sample.targets[rows], outputs)
     return float(np.clip(min(told * theirs / mine, bound), _BLUNTEST, _SHARPEST))
-
-
-def _typical(margins: NDArray[Any], multilabel: bool) -> float:
-    """How far apart votes are, on average: the first and the second, or each from 0."""
-    if multilabel or margins.shape[1] < 2:
-        return float(np.abs(margins).mean())
-    ranked = np.partition(margins, -2, axis=1)
-    return float((ranked[:, -1] - ranked[:, -2]).mean())

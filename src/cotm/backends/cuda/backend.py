@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.examples import Examples
-from ...core.parameters import format_bytes
 from ...core.patches import PatchGrid
 from ...core.spec import Spec
+from ...core.system import format_bytes
 from ..protocol import TrainCounts
 from .layout import BATCH, HEAD_BYTES, MACHINE, TASK, BatchLayout, Sizes, make_plan
 

@@ -1,0 +1,113 @@
+"""What one call of fit is to do, and how it goes on when a callback changes parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..backends import TrainingSet
+from ..core.spec import selection_scale
+from ..core.system import format_bytes
+from ..machine import Machine
+from ..model.fitted import Fitted, Record
+from ..model.outputs import Outputs
+from ..model.probabilities import Sample, Sharpness, judged
+from .preparation import HeldOut, Prepared, measure
+from .progress import format_seconds
+from .settings import FIXED_IN_TRAINING, check_parameters, renewed
+from .training import FitPlan
+
+if TYPE_CHECKING:
+    from .base import TsetlinClassifier
+
+
+def basic_plan(estimator: TsetlinClassifier, fitted: Fitted, *, shuffle: bool) -> FitPlan:
+    """Passes, and nothing else."""
+    outputs, n_outputs = fitted.outputs, len(fitted.classes)
+    return FitPlan(
+        accuracy=partial(outputs.training_accuracy, n_outputs=n_outputs),
+        publish=partial(setattr, estimator, "_fitted"),
+        is_published=lambda fitted: estimator.__dict__.get("_fitted") is fitted,
+        shuffle=shuffle,
+    )
+
+
+def full_plan(estimator: TsetlinClassifier, fitted: Fitted, prepared: Prepared) -> FitPlan:
+    """Passes with validation, callbacks and progress, as the parameters say."""
+    held = prepared.held
+    plan = replace(
+        basic_plan(estimator, fitted, shuffle=estimator.shuffle),
+        patience=estimator.patience,
+        callbacks=_callbacks(estimator),
+        follow=partial(_follow_changes, estimator, estimator.get_params(deep=False))
+        if estimator.callbacks
+        else None,
+        finish=partial(_with_sharpness, held, prepared.sample),
+        verbose=int(estimator.verbose),
+    )
+    if held is not None:
+        plan = replace(plan, validate=partial(_held_accuracy, held, fitted.outputs))
+    if plan.verbose:
+        cost = measure(fitted.machine, prepared.training, int(estimator.epochs))
+        description = (
+            f"{fitted.machine.parameters.n_clauses:,} clauses, {len(prepared.training):,} "
+            f"examples, {estimator.epochs:g} epochs: about {format_seconds(cost['seconds'])} and "
+            f"{format_bytes(cost['bytes'])}"
+        )
+        plan = replace(plan, description=description)
+    return plan
+
+
+def _callbacks(estimator: TsetlinClassifier) -> list[Callable[[Record], Any]]:
+    return [partial(callback, estimator) for callback in estimator.callbacks or ()]
+
+
+def _follow_changes(
+    estimator: TsetlinClassifier,
+    before: dict[str, Any],
+    plan: FitPlan,
+    fitted: Fitted,
+    training: TrainingSet,
+) -> tuple[FitPlan, Fitted, TrainingSet]:
+    """Let parameters that callbacks have set take effect from the next epoch on."""
+    now = {name: getattr(estimator, name) for name in before}
+    changed = [name for name in now if repr(now[name]) != repr(before[name])]
+    if not changed:
+        return plan, fitted, training
+    for name in changed:
+        if name in FIXED_IN_TRAINING:
+            raise ValueError(
+                f"a callback set {name}={now[name]!r}, but training began with "
+                f"{before[name]!r}, and it cannot change on the way; set it before fit"
+            )
+    check_parameters(estimator)
+    fitted = renewed(estimator, fitted)
+    until = fitted.progress.until_epoch + int(estimator.epochs) - int(before["epochs"])
+    fitted = replace(fitted, progress=replace(fitted.progress, until_epoch=until))
+    plan.publish(fitted)
+    plan = replace(
+        plan,
+        shuffle=estimator.shuffle,
+        patience=estimator.patience,
+        callbacks=_callbacks(estimator),
+        follow=partial(_follow_changes, estimator, now),
+    )
+    scales = selection_scale(fitted.machine.parameters.e, training.weight)
+    return plan, fitted, replace(training, scales=scales)
+
+
+def _held_accuracy(held: HeldOut, outputs: Outputs, machine: Machine) -> float:
+    return outputs.accuracy(machine.votes(held.examples), held.targets)
+
+
+def _with_sharpness(held: HeldOut | None, sample: Sample | None, fitted: Fitted) -> Fitted:
+    """With probabilities for these votes: as held-out examples tell, or a sample will."""
+    machine, outputs = fitted.machine, fitted.outputs
+    if held is not None:
+        sharpness = judged(machine, held.examples, held.targets, outputs)
+    else:
+        assert sample is not None
+        sharpness = Sharpness.to_learn(machine, sample, outputs, fitted.progress.epochs)
+    return replace(fitted, sharpness=sharpness)

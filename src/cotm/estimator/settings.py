@@ -1,0 +1,118 @@
+"""A classifier's parameters: checked, made into a machine's, and renewed when they change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from ..core.checks import check_choice, check_flag, check_integer, check_number
+from ..core.limits import MAX_T
+from ..core.parameters import OPTIONS
+from ..machine import Machine
+from ..model.fitted import Fitted, TrainingProgress
+from ..model.inputs import InputReader
+from ..model.outputs import Outputs, outputs_for
+from ..model.probabilities import Sharpness
+
+if TYPE_CHECKING:
+    from .base import TsetlinClassifier
+
+#: What training is built on: a callback that changes one of these is told so.
+FIXED_IN_TRAINING = (
+    "n_clauses",
+    "weighted",
+    "patch_shape",
+    "image_shape",
+    "stride",
+    "booleanize",
+    "class_weight",
+    "early_stopping",
+    "validation_fraction",
+    "backend",
+    "random_state",
+)
+
+
+def check_parameters(estimator: TsetlinClassifier) -> None:
+    """Raise ValueError for what Machine and InputReader do not check themselves."""
+    for name, option in OPTIONS.items():
+        if option.automatic is not None and isinstance(getattr(estimator, name), str):
+            check_choice(name, getattr(estimator, name), ("auto",))
+    OPTIONS["n_clauses"].check(estimator.n_clauses)  # "auto" is reckoned from it
+    check_integer("epochs", estimator.epochs, 0)
+    check_flag("shuffle", estimator.shuffle)
+    check_flag("early_stopping", estimator.early_stopping)
+    check_number("validation_fraction", estimator.validation_fraction, 0.0, 1.0)
+    check_integer("patience", estimator.patience, 1)
+    if not isinstance(estimator.verbose, bool):
+        check_integer("verbose", estimator.verbose, 0)
+    if not isinstance(estimator.callbacks, list | tuple | None):
+        raise ValueError(f"callbacks={estimator.callbacks!r} must be a list of callables")
+    for callback in estimator.callbacks or ():
+        if not callable(callback):
+            raise ValueError(f"callbacks holds {callback!r}, which cannot be called")
+    if not isinstance(estimator.class_weight, dict | str | None):
+        raise ValueError(
+            f"class_weight={estimator.class_weight!r} must be a dictionary, 'balanced' or None"
+        )
+
+
+def machine_parameters(
+    estimator: TsetlinClassifier, n_outputs: int, outputs: Outputs
+) -> dict[str, Any]:
+    """What the machine is made with: every learning option, "auto" resolved, and where it runs."""
+    parameters = {
+        name: getattr(estimator, name) for name, option in OPTIONS.items() if not option.is_kind
+    }
+    if isinstance(parameters["T"], str):
+        parameters["T"] = _automatic_margin(estimator.n_clauses)
+    if isinstance(parameters["e"], str):
+        parameters["e"] = outputs.default_e(n_outputs)
+    names = ("patch_shape", "stride", "backend", "n_jobs", "random_state")
+    return {
+        **parameters,
+        **estimator._kind(),
+        **{name: getattr(estimator, name) for name in names},
+    }
+
+
+def _automatic_margin(n_clauses: int) -> int:
+    """The margin for ``T="auto"``: see docs/defaults.md for what it was weighed against."""
+    return min(MAX_T, max(1, round(0.4 * n_clauses)))
+
+
+def start(
+    estimator: TsetlinClassifier, reader: InputReader, classes: NDArray[Any], multilabel: bool
+) -> Fitted:
+    """A classifier that has learned nothing yet."""
+    assert reader.grid is not None
+    parameters = machine_parameters(estimator, len(classes), outputs_for(multilabel))
+    machine = Machine(**parameters)
+    machine.start(reader.grid, len(classes))
+    return Fitted(reader, classes, multilabel, machine, TrainingProgress(), Sharpness())
+
+
+def renewed(estimator: TsetlinClassifier, fitted: Fitted) -> Fitted:
+    """What was fitted, with parameters that changed since training began in effect."""
+    machine = fitted.machine
+    spec = machine.spec
+    parameters = machine_parameters(estimator, spec.m, fitted.outputs)
+    for name in ("T", "e"):  # "auto" stays what it was when training began
+        if isinstance(getattr(estimator, name), str):
+            parameters[name] = getattr(machine.parameters, name)
+    changed = Machine(**{**parameters, "random_state": machine.seed_})
+    n_clauses = changed.parameters.n_clauses
+    if n_clauses != spec.n:
+        raise ValueError(
+            f"n_clauses={n_clauses}, but training began with {spec.n}; a pool cannot "
+            "grow or shrink, so set warm_start=False to begin anew"
+        )
+    if changed.is_like(machine):
+        return fitted
+    changed.load_state(spec.grid, machine.snapshot())
+    progress = fitted.progress
+    if progress.best is not None:
+        progress = replace(progress, best=changed.adapt(progress.best))
+    return replace(fitted, machine=changed, progress=progress)
