@@ -9,45 +9,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .booleanize import (
-        AdaptiveGaussianThreshold,
-        BitFeature,
-        Booleanizer,
-        Categories,
-        ImageThermometer,
-        Thermometer,
-    )
-    from .classifier import CoTMClassifier, TMClassifier
-    from .conditions import Condition
-    from .core.state import Snapshot
-    from .estimator.checkpoint import Checkpoint
-    from .estimator.training import Callback
-    from .files.model_files import ModelFileError, load
-    from .machine import Machine
-    from .model.fitted import Record
-    from .rules import Rule
+    from .booleanize import AdaptiveGaussianThreshold as AdaptiveGaussianThreshold
+    from .booleanize import BitFeature as BitFeature
+    from .booleanize import Booleanizer as Booleanizer
+    from .booleanize import Categories as Categories
+    from .booleanize import ImageThermometer as ImageThermometer
+    from .booleanize import Thermometer as Thermometer
+    from .classifier import CoTMClassifier as CoTMClassifier
+    from .classifier import TMClassifier as TMClassifier
+    from .conditions import Condition as Condition
+    from .core.state import Snapshot as Snapshot
+    from .estimator.checkpoint import Checkpoint as Checkpoint
+    from .estimator.training import Callback as Callback
+    from .files import ModelFileError as ModelFileError
+    from .files import load as load
+    from .machine import Machine as Machine
+    from .model.fitted import Record as Record
+    from .rules import Rule as Rule
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "AdaptiveGaussianThreshold",
-    "BitFeature",
-    "Booleanizer",
-    "Callback",
-    "Categories",
-    "Checkpoint",
-    "CoTMClassifier",
-    "Condition",
-    "ImageThermometer",
-    "Machine",
-    "ModelFileError",
-    "Record",
-    "Rule",
-    "Snapshot",
-    "TMClassifier",
-    "Thermometer",
-    "load",
-]
 
 # Names are imported when first used: scikit-learn takes a second, and `cotm --help` needs none.
 _HOMES = {
@@ -69,6 +49,8 @@ _HOMES = {
     "Thermometer": "booleanize",
     "load": "files",
 }
+
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
