@@ -1,11 +1,14 @@
 """What README and examples show does run."""
 
+import importlib.metadata
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import cotm
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -101,3 +104,8 @@ def test_the_map_in_contributing_names_every_module():
     for name in re.findall(r"^    (?:  )?(\w+\.py|\w+/)", text, re.MULTILINE):
         found = [*code.rglob(name.strip("/")), *ROOT.glob(name.strip("/"))]
         assert found, f"CONTRIBUTING names {name}"
+
+
+def test_citation_names_the_version():
+    (version,) = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert version == cotm.__version__ == importlib.metadata.version("cotm")
