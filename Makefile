@@ -4,7 +4,7 @@ VENV := .venv
 PIP := $(VENV)/bin/pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -type f -not -name '*.pyc')
 
-.PHONY: help demo test test-matrix test-cuda lint format bench bench-full bench-gpu plot-tools cuda-tools \
+.PHONY: help demo test test-matrix test-cuda lint format bench bench-full bench-gpu cuda-tools \
   sanitize sanitize-cuda clean
 .DEFAULT_GOAL := help
 
@@ -32,21 +32,30 @@ tools:
 
 $(VENV)/bin/python: | tools
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --upgrade pip
 
-$(VENV)/.deps: pyproject.toml | $(VENV)/bin/python
-	@echo "installing what the build and the tests need ..."
-	$(PIP) install --quiet scikit-build-core nanobind ninja cmake
-	$(VENV)/bin/python -c "import tomllib, sys; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; e = p['optional-dependencies']; print(*p['dependencies'], *e['test'], *e['lint'], sep='\n')" > $(VENV)/requirements.txt 2>/dev/null \
-	  || $(VENV)/bin/python -c "from pip._vendor import tomli; p = tomli.load(open('pyproject.toml', 'rb'))['project']; e = p['optional-dependencies']; print(*p['dependencies'], *e['test'], *e['lint'], sep='\n')" > $(VENV)/requirements.txt
-	$(PIP) install --quiet -r $(VENV)/requirements.txt
+# The build knows which of CMake and ninja the machine lacks. They stay in $(VENV), as does the
+# build folder, so that a rebuild compiles only what changed.
+$(VENV)/.builder: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --quiet scikit-build-core
+	$(PIP) install --quiet nanobind $$($(VENV)/bin/python -c \
+	  "from scikit_build_core.build import get_requires_for_build_wheel as lacking; print(*lacking())")
 	@touch $@
 
-# The build folder is kept, so a rebuild compiles only what changed.
-$(VENV)/.installed: $(SOURCES) $(VENV)/.deps
+# The package as users get it. Modules are compiled when first imported: few of them ever are.
+$(VENV)/.installed: $(SOURCES) $(VENV)/.builder
 	@echo "building and installing cotm ..."
-	$(PIP) install --quiet --no-build-isolation --no-deps --force-reinstall .
+	$(PIP) install --quiet --no-build-isolation --no-compile .
 	@touch $@
+
+# All that tests, linters and benchmarks need; it takes the package along.
+$(VENV)/.tools: pyproject.toml $(VENV)/.builder
+	@echo "building cotm, and installing it with what the tests need ..."
+	$(PIP) install --quiet --no-build-isolation ".[test,lint]"
+	@touch $(VENV)/.installed $@
+
+# In this order, so that a fresh clone is built once.
+DEVELOPMENT := $(VENV)/.tools $(VENV)/.installed
+.NOTPARALLEL:
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/cotm demo
@@ -58,45 +67,42 @@ test: lint
 test-matrix: | $(VENV)/bin/python
 	$(VENV)/bin/python tests/matrix.py
 
-lint: $(VENV)/.installed
+lint: $(DEVELOPMENT)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/clang-format --dry-run --Werror native/* src/cotm/backends/cuda/*.cu benchmarks/*.cpp
 	$(VENV)/bin/mypy
 
-format: $(VENV)/.deps
+format: $(VENV)/.tools
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/clang-format -i native/* src/cotm/backends/cuda/*.cu benchmarks/*.cpp
 
 # Results and plots go to build/bench; data come from the folder COTM_DATA, or are generated.
-bench: $(VENV)/.installed plot-tools
+bench: $(DEVELOPMENT)
 	$(VENV)/bin/python benchmarks/peers.py
 	$(VENV)/bin/python benchmarks/plots.py build/bench/short.json --to build/bench
 
-bench-full: $(VENV)/.installed plot-tools
+bench-full: $(DEVELOPMENT)
 	$(VENV)/bin/python benchmarks/defaults.py
 	$(VENV)/bin/python benchmarks/draws.py
 	$(VENV)/bin/python benchmarks/peers.py --full
 	$(VENV)/bin/python benchmarks/plots.py build/bench/full.json --to build/bench
 
-bench-gpu: $(VENV)/.installed plot-tools cuda-tools
+bench-gpu: $(DEVELOPMENT) cuda-tools
 	$(VENV)/bin/python benchmarks/gpu.py --check --crossing
 	$(VENV)/bin/python benchmarks/plots.py build/bench/gpu.json --to build/bench
 
 # What a user sees of the machine, on CUDA: the tests of behaviour run on COTM_BACKEND.
 BEHAVIOUR := $(addprefix tests/test_,machine.py classifier.py continuation.py checkpoint.py \
   rules.py reference.py files.py)
-test-cuda: $(VENV)/.installed cuda-tools
+test-cuda: $(DEVELOPMENT) cuda-tools
 	$(VENV)/bin/pytest -n 4 tests/test_cuda.py
 	COTM_BACKEND=cuda $(VENV)/bin/pytest -n 4 $(BEHAVIOUR)
 
 # Another CuPy than the one of cotm[cuda] can be installed into $(VENV) before.
 cuda-tools: | $(VENV)/bin/python
 	@$(VENV)/bin/python -c "import cupy" 2>/dev/null || $(PIP) install --quiet "cupy-cuda12x[ctk]>=14"
-
-plot-tools: | $(VENV)/bin/python
-	@$(VENV)/bin/python -c "import matplotlib" 2>/dev/null || $(PIP) install --quiet matplotlib
 
 # The whole extension is built with each kind of sanitizer into a folder of its own, and the tests
 # of the native backend run on it, but for those that look at the clock. Python itself is not
@@ -117,14 +123,14 @@ sanitize-thread: build/sanitize-thread
 	  $(VENV)/bin/python -m pytest -p no:cacheprovider -k "not turn and not about_one_call" \
 	  $(addprefix tests/test_,concurrency.py slices.py)
 
-build/sanitize-%: $(SOURCES) $(VENV)/.deps
+build/sanitize-%: $(SOURCES) $(VENV)/.tools
 	$(PIP) install --quiet --no-build-isolation --no-deps --upgrade --target $@/site \
 	  -Cbuild-dir=$@/build -Ccmake.define.COTM_SANITIZE=$* -Ccmake.build-type=Debug .
 	@touch $@
 
 # Of NVIDIA's compute-sanitizer; racecheck does not know barriers of some of a block's warps.
 SANITIZED := tests/test_cuda.py -p no:xdist -k "reference and (10 or 11) or long_training and 5"
-sanitize-cuda: $(VENV)/.installed cuda-tools
+sanitize-cuda: $(DEVELOPMENT) cuda-tools
 	compute-sanitizer --tool memcheck --error-exitcode 1 $(VENV)/bin/python -m pytest $(SANITIZED)
 	COTM_CUDA_FLAGS=-DCOTM_RACECHECK compute-sanitizer --tool racecheck --error-exitcode 1 \
 	  $(VENV)/bin/python -m pytest $(SANITIZED)

@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 try:
@@ -35,7 +36,8 @@ TESTS = [
 def oldest() -> list[str]:
     """The lowest versions that pyproject.toml allows."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["test"]]
+    extras = (project["optional-dependencies"][name] for name in ("data", "test"))
+    wanted = [*project["dependencies"], *chain.from_iterable(extras)]
     pinned = [text.replace(">=", "==") for text in wanted if ">=" in text]
     return [text for text in pinned if text.split("==")[0] not in TOOLS]
 
