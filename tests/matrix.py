@@ -36,7 +36,7 @@ TESTS = [
 def oldest() -> list[str]:
     """The lowest versions that pyproject.toml allows."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = (project["optional-dependencies"][name] for name in ("data", "test"))
+    extras = (project["optional-dependencies"][name] for name in ("tables", "data", "test"))
     wanted = [*project["dependencies"], *chain.from_iterable(extras)]
     pinned = [text.replace(">=", "==") for text in wanted if ">=" in text]
     return [text for text in pinned if text.split("==")[0] not in TOOLS]

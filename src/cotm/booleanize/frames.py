@@ -159,6 +159,25 @@ class Table:
     matrix: Any = None
 
 
+@dataclass(frozen=True)
+class NamedArray:
+    """An array whose columns have names: a frame of one type of values, without a library."""
+
+    values: np.ndarray
+    columns: list[str]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        return self.values.shape
+
+    def to_numpy(self) -> np.ndarray:
+        return self.values
+
+
 def as_float(number: Any) -> float:
     """``float(number)``, where numbers too large for a float become infinite."""
     try:
@@ -234,6 +253,10 @@ def read_table(X: Any) -> Table:
         data = [_from_pandas(column) for column in series]
         # Integer codes declared to be categories are no quantities.
         categorical = [hasattr(column.dtype, "categories") for column in series]
+    elif isinstance(X, NamedArray):
+        names = X.columns
+        data = _from_array(X.values)[2]
+        categorical = [False] * len(data)
     else:
         X, names, data = _from_array(X)
         categorical = [False] * len(data)

@@ -27,7 +27,8 @@ def demo(
       cotm demo --out digits.cotm
     """
     check_model_output(out)
-    X, X_test, y, y_test = _digits()
+    pixels, pixels_test, y, y_test = _digits()
+    X, X_test = _with_names(pixels), _with_names(pixels_test)
     say(f"scikit-learn's digits: {len(X):,} images to learn from, {len(X_test)} kept to test")
     model = _demo_model(quick).fit(X, y)
     model.save(out)
@@ -35,7 +36,7 @@ def demo(
     print_pairs(
         {
             f"{model.n_clauses} rules": f"{model.score(X_test, y_test):.1%}",
-            "logistic regression": f"{_logistic_score(X, y, X_test, y_test):.1%}",
+            "logistic regression": f"{_logistic_score(pixels, y, pixels_test, y_test):.1%}",
         }
     )
     put("\nWhat speaks most for a 7 (row 0 is the top; pixels go from 0, white, to 16, black):")
@@ -52,14 +53,18 @@ def demo(
 
 def _digits() -> Any:
     """Images to learn from and to test with, then their labels."""
-    import polars as pl
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
     X, y = load_digits(return_X_y=True)
-    pixels = [f"row{row}col{column}" for row in range(8) for column in range(8)]
-    frame = pl.DataFrame(X, schema=pixels)
-    return train_test_split(frame, y, test_size=0.25, stratify=y, random_state=0)
+    return train_test_split(X, y, test_size=0.25, stratify=y, random_state=0)
+
+
+def _with_names(images: Any) -> Any:
+    """Images whose pixels have names, which the rules then use."""
+    from ..booleanize.frames import NamedArray
+
+    return NamedArray(images, [f"row{row}col{column}" for row in range(8) for column in range(8)])
 
 
 def _demo_model(quick: bool) -> Any:
@@ -83,4 +88,4 @@ def _logistic_score(X: Any, y: Any, X_test: Any, y_test: Any) -> float:
     from sklearn.preprocessing import StandardScaler
 
     other = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    return float(other.fit(X.to_numpy(), y).score(X_test.to_numpy(), y_test))
+    return float(other.fit(X, y).score(X_test, y_test))

@@ -89,3 +89,11 @@ def quoted(names: Sequence[str], most: int = 12) -> str:
     """Names in quotes, shortened where there are many."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(repr, names[:most])) + more
+
+
+def require_polars(doing: str) -> None:
+    """Refuse what needs polars where it is not installed: cotm itself does without it."""
+    try:
+        import polars  # noqa: F401
+    except ImportError as error:
+        raise ValueError(f'{doing} needs polars; pip install "cotm[tables]"') from error

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-from numpy.typing import NDArray
-
+from ..booleanize.frames import NamedArray
 from .arrays import read_arrays
-from .cells import check_numbers
-from .errors import quoted
-from .frames import Table, read_table
-from .labels import check_classes, read_labels, with_text_labels
-from .missing import count_missing, missing_note, missing_texts
+from .errors import require_polars
 from .paths import Source
-from .show import say
-from .tables import check_pixels, named_columns, present_columns
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -28,65 +23,34 @@ class Data:
 
     X: Any
     y: Any = None
-    kept: pl.DataFrame | None = None  # columns that go with the predictions, as in the file
+    # Columns of a table that go with the predictions, as in the file; arrays have none.
+    kept: pl.DataFrame | None = None
 
 
 def read_training(source: Source, *, images: bool, quiet: bool) -> Data:
     """Examples and labels to learn from; ``images`` when rows are pixels."""
     if not source.is_table:
         return Data(*read_arrays(source, with_labels=True))
-    table = read_table(source, text_columns=())
-    # Sorted, so that a resumed training may name them in another order.
-    targets = sorted(named_columns([source.target or ""], table.frame, source))
-    frame = with_text_labels(table, targets, source)
-    features = frame.drop([*targets, *named_columns(source.drop, frame, source)])
-    if not features.columns:
-        raise ValueError(f"{source.name} has no columns to learn from beside {quoted(targets)}")
-    if not quiet:
-        _tell_missing(table, [*features.columns, *targets], source)
-    if images:
-        check_pixels(features, source)
-    y = read_labels(frame, targets, source)
-    if len(targets) == 1:
-        check_classes(y, targets[0], source)
-    return Data(features, y)
+    require_polars(f"reading {source.kind} files")
+    from .table_examples import training_examples
+
+    return training_examples(source, images=images, quiet=quiet)
 
 
 def read_for(
     model: Any, source: Source, *, with_labels: bool, keep: tuple[str, ...] = (), quiet: bool
 ) -> Data:
     """Examples in the form a model was trained on, and their labels where asked for."""
-    names = [*getattr(model, "feature_names_in_", ())]
     if not source.is_table:
-        return _read_arrays_for(model, names, source, with_labels=with_labels, keep=keep)
-    asked = [source.target] if source.target else []
-    if names and set(asked) & set(names):
-        raise ValueError(
-            f"--target names {quoted(sorted(set(asked) & set(names)))}, which the model learns from"
-        )
-    table = read_table(source, _text_columns(model, asked))
-    targets = named_columns(asked, table.frame, source)
-    frame = with_text_labels(table, targets, source)
-    dropped = named_columns(source.drop, frame, source)
-    kept = _kept(table, named_columns(keep, frame, source)) if keep else None
-    if names:
-        columns = present_columns(names, frame, source)
-    else:
-        columns = frame.drop([*targets, *dropped]).columns
-    if not quiet:
-        _tell_missing(table, [*columns, *(targets if with_labels else [])], source)
-    X: Any = frame.select(columns)
-    if names:
-        check_numbers(X, _kinds(model), source)
-    else:
-        X = _unnamed(X, model, source)
-    if not with_labels:
-        return Data(X, kept=kept)
-    return Data(X, read_labels(frame, _in_model_order(targets, model), source), kept)
+        return _read_arrays_for(model, source, with_labels=with_labels, keep=keep)
+    require_polars(f"reading {source.kind} files")
+    from .table_examples import examples_for
+
+    return examples_for(model, source, with_labels=with_labels, keep=keep, quiet=quiet)
 
 
 def _read_arrays_for(
-    model: Any, names: list[str], source: Source, *, with_labels: bool, keep: tuple[str, ...]
+    model: Any, source: Source, *, with_labels: bool, keep: tuple[str, ...]
 ) -> Data:
     if keep:
         raise ValueError("--keep copies columns of tables; the arrays of an NPZ file have none")
@@ -96,74 +60,7 @@ def _read_arrays_for(
             f"array {source.x!r} of {source.name} has shape {X.shape}, but the model needs "
             f"rows of {model.n_features_in_} features"
         )
+    names = [*getattr(model, "feature_names_in_", ())]
     if names and X.ndim == 2 and X.shape[1] == len(names):
-        X = pl.DataFrame(X, schema=names, orient="row")
+        X = NamedArray(X, names)
     return Data(X, y)
-
-
-def _tell_missing(table: Table, columns: list[str], source: Source) -> None:
-    """Say which texts were taken for missing values; a label of that name would be lost."""
-    incomplete = [name for name in dict.fromkeys(columns) if table.frame[name].null_count()]
-    if not incomplete:
-        return
-    counts = count_missing(table.raw(incomplete).get_columns(), missing_texts(source.missing))
-    if counts:
-        say(missing_note(counts))
-
-
-def _kept(table: Table, names: list[str]) -> pl.DataFrame:
-    """Columns to go with the predictions as they are in the file; integers that lose nothing
-    by it, such as leading zeros, as integers."""
-    columns = []
-    for name in names:
-        raw, typed = table.raw([name])[name], table.frame[name]
-        same = typed.dtype.is_integer() and typed.cast(pl.String).equals(raw)
-        columns.append(typed if same else raw)
-    return pl.DataFrame(columns)
-
-
-def _kinds(model: Any) -> list[str]:
-    """What the model took each column for."""
-    kinds = getattr(model.booleanizer_, "kinds_", None)
-    if kinds is None:  # categories are the affair of another booleanizer, pixels are numbers
-        kinds = ["category" if model.patch_shape is None else "number"] * model.n_features_in_
-    return [*kinds]
-
-
-def _text_columns(model: Any, asked: list[str]) -> list[str]:
-    """Columns that held text in training: they are text even where this file has digits only."""
-    is_text = model.classes_.dtype.kind == "U" and not model._multilabel
-    labels = asked if is_text else []
-    if model.booleanizer_ is None or not hasattr(model, "feature_names_in_"):
-        return labels
-    features = model.booleanizer_.describe()
-    return [*labels, *{f.column for f in features if f.op == "=" and isinstance(f.value, str)}]
-
-
-def _unnamed(frame: pl.DataFrame, model: Any, source: Source) -> NDArray[Any]:
-    """The columns in their order, for a model that knows no names."""
-    if frame.width != model.n_features_in_:
-        raise ValueError(
-            f"{source.name} has {frame.width} columns to predict from, but the model needs "
-            f"{model.n_features_in_} and knows no names to choose by; leave the others out "
-            "with --drop"
-        )
-    return frame.to_numpy()
-
-
-def _in_model_order(targets: list[str], model: Any) -> list[str]:
-    """The target columns in the order of the model's outputs."""
-    if not model._multilabel:
-        if len(targets) > 1:
-            raise ValueError(
-                f"--target names {quoted(targets)}, but the model predicts one label per row"
-            )
-        return targets
-    labels = model.classes_.tolist()
-    if labels == [*range(len(targets))]:
-        return targets  # trained on an array, whose columns have no names
-    if {*labels} != {*targets}:
-        raise ValueError(
-            f"--target names {quoted(targets)}, but the model predicts {quoted(labels)}"
-        )
-    return labels

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from numpy.typing import NDArray
 
+from .errors import require_polars
 from .examples import Data
 from .paths import Source
+from .texts import WRITABLE_KINDS, csv_text, json_lines
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: A column for each label, by the label; or one column without a name.
 Group = dict[str | None, NDArray[Any]]
@@ -20,7 +24,7 @@ class Predictions:
 
     def __init__(self, model: Any, examples: Data, *, proba: bool, votes: bool) -> None:
         X, labels = examples.X, [str(label) for label in model.classes_.tolist()]
-        self.kept = pl.DataFrame() if examples.kept is None else examples.kept
+        self.kept = examples.kept
         predicted = model.predict(X)
         several = predicted.ndim == 2
         self._groups: dict[str, Group] = {
@@ -31,40 +35,54 @@ class Predictions:
         if votes:
             self._groups["votes"] = _by_label(labels, model.votes(X))
 
-    def flat(self) -> pl.DataFrame:
+    def flat(self) -> dict[str, NDArray[Any]]:
         """A column for each value."""
         prefixes = {"proba": "p"}
-        return pl.DataFrame(
-            {
-                prefixes.get(name, name) + ("" if label is None else f"_{label}"): values
-                for name, group in self._groups.items()
-                for label, values in group.items()
-            }
-        )
+        return {
+            prefixes.get(name, name) + ("" if label is None else f"_{label}"): values
+            for name, group in self._groups.items()
+            for label, values in group.items()
+        }
 
-    def nested(self) -> pl.DataFrame:
+    def nested(self) -> dict[str, Any]:
         """A column for each group, which holds its values by label."""
-        return pl.DataFrame(
-            {
-                name: group[None] if None in group else pl.DataFrame(group).to_struct(name)
-                for name, group in self._groups.items()
-            }
-        )
+        return {name: group.get(None, group) for name, group in self._groups.items()}
 
-    def columns(self, form: str) -> pl.DataFrame:
+    def columns(self, form: str) -> dict[str, Any]:
         """What is written beside the columns that are kept."""
         return self.nested() if form == "jsonl" else self.flat()
 
     def encode(self, form: str) -> bytes:
         """The whole file."""
-        frame = pl.concat([self.kept, self.columns(form)], how="horizontal")
-        if form == "csv":
-            return frame.write_csv().encode()
-        if form == "jsonl":
-            return frame.write_ndjson().encode()
-        buffer = io.BytesIO()
-        frame.write_parquet(buffer)
-        return buffer.getvalue()
+        columns = self.columns(form)
+        if self.kept is None and form != "parquet" and self._is_writable():
+            return (json_lines if form == "jsonl" else csv_text)(columns).encode()
+        require_polars(f"writing these predictions as {form}")
+        return _encode_frame(self.kept, columns, form)
+
+    def _is_writable(self) -> bool:
+        """Whether the predictions can be written without polars."""
+        kinds = (values.dtype.kind for values in self._groups["prediction"].values())
+        return all(kind in WRITABLE_KINDS for kind in kinds)
+
+
+def _encode_frame(kept: pl.DataFrame | None, columns: dict[str, Any], form: str) -> bytes:
+    import polars as pl
+
+    predicted = pl.DataFrame(
+        {
+            name: pl.DataFrame(values).to_struct(name) if isinstance(values, dict) else values
+            for name, values in columns.items()
+        }
+    )
+    frame = predicted if kept is None else pl.concat([kept, predicted], how="horizontal")
+    if form == "csv":
+        return frame.write_csv().encode()
+    if form == "jsonl":
+        return frame.write_ndjson().encode()
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def _by_label(labels: list[str], values: NDArray[Any]) -> Group:
@@ -73,7 +91,11 @@ def _by_label(labels: list[str], values: NDArray[Any]) -> Group:
 
 def check_kept(predictions: Predictions, form: str, source: Source) -> None:
     """Refuse columns to be kept that predictions leave no room for."""
-    taken = {*predictions.columns(form).columns}
+    if predictions.kept is None:
+        return
+    import polars as pl
+
+    taken = predictions.columns(form)
     for series in predictions.kept.get_columns():
         if series.name in taken:
             raise ValueError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import polars as pl
 
@@ -35,10 +34,10 @@ def present_columns(names: list[str], frame: pl.DataFrame, source: Source) -> li
     raise ValueError(message)
 
 
-def row_names(X: Any) -> dict[str, str]:
-    """Columns of a table that seem to name rows, which teaches nothing, and why they do."""
+def row_names(X: pl.DataFrame) -> dict[str, str]:
+    """Columns that seem to name rows, which teaches nothing, and why they do."""
     found = {}
-    for series in X.get_columns() if isinstance(X, pl.DataFrame) else ():
+    for series in X.get_columns():
         if series.dtype == pl.String and is_nearly_unique(series.n_unique(), len(series)):
             found[series.name] = f"holds {series.n_unique()} different texts, a bit each"
         elif series.dtype.is_integer() and len(series) > _FEW and _counts_up(series):

@@ -97,7 +97,8 @@ def train(
     }
     learner = resumed_model(out, model, given) if resume else new_model(model, given)
     examples = read_training(source, images=learner.patch_shape is not None, quiet=quiet)
-    _warn_about_names(examples)
+    if source.is_table:
+        _warn_about_names(examples)
     learner.set_params(
         callbacks=[] if checkpoint_every is None else [Checkpoint(out, every=checkpoint_every)],
         verbose=0 if quiet else 1,
