@@ -99,6 +99,12 @@ def test_a_classifier_takes_little_beside_scikit_learn() -> None:
     assert beyond_the_floor("from cotm import CoTMClassifier, load") == set()
 
 
+def test_a_machine_takes_no_scikit_learn() -> None:
+    code = "from cotm import Machine\nMachine(1, T=1).fit([[0], [1]], [[0], [1]])"
+    packages = {name.split(".")[0] for name in modules_after(code)}
+    assert packages & {"joblib", "pandas", "polars", "rich", "safetensors", "sklearn"} == set()
+
+
 def test_commands_without_tables_take_no_more_than_a_classifier(folder: Path) -> None:
     model = folder / "table.cotm"
     code = commands(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import numbers
 import os
+import sys
 from pathlib import Path
-
-import joblib
 
 
 def resolve_n_jobs(n_jobs: int | None, useful: float = 1) -> int:
@@ -31,8 +29,18 @@ def resolve_n_jobs(n_jobs: int | None, useful: float = 1) -> int:
 
 
 def _inside_worker() -> bool:
-    backend, _ = joblib.parallel.get_active_backend()
-    return bool(backend.nesting_level) or multiprocessing.parent_process() is not None
+    # Where nobody has imported joblib or multiprocessing, there are no workers of theirs.
+    if "joblib" in sys.modules:
+        import joblib
+
+        backend, _ = joblib.parallel.get_active_backend()
+        if backend.nesting_level:
+            return True
+    if "multiprocessing" in sys.modules:
+        import multiprocessing
+
+        return multiprocessing.parent_process() is not None
+    return False
 
 
 def available_processors() -> int:
