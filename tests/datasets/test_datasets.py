@@ -24,7 +24,6 @@ from cotm.datasets import (
     reviews,
 )
 from cotm.datasets.fetch import DataError, RemoteFile, fetch
-from cotm.datasets.reviews import SetOfWords
 
 RNG = np.random.default_rng(0)
 X, X_TEST = (RNG.integers(0, 256, (n, 28, 28), dtype=np.uint8) for n in (30, 10))
@@ -227,19 +226,3 @@ def test_wrong_archives_and_folders_are_told(folder, monkeypatch):
     monkeypatch.setenv("COTM_DATA", str(folder / "nowhere"))
     with pytest.raises(DataError, match="nowhere' is not a folder"):
         load_mnist()
-
-
-def test_set_of_words_takes_the_words_that_tell():
-    texts = ["a good film", "a bad film", "good fun", "bad luck"] * 5
-    words = SetOfWords(n_features=3, n_grams=2, min_texts=2).fit(texts, [1, 0, 1, 0] * 5)
-    assert {"good", "bad"} < set(words.names_) and len(words.names_) == 3
-    bits = words.transform(["good good bad", ""])
-    assert bits.shape == (2, 3) and bits.max() == 1 and bits[[1]].sum() == 0
-
-
-def test_a_small_class_has_as_much_say_in_the_words():
-    rare, often = ["superb plot"] * 3 + ["plot"], ["dull story"] * 10 + ["story superb"] * 30
-    words = SetOfWords(n_features=2, n_grams=1).fit(rare + often, [1] * 4 + [0] * 40)
-    assert words.names_ == ["plot", "story"]
-    again = SetOfWords(n_features=2, n_grams=1).fit(rare + 5 * often, [1] * 4 + [0] * 200)
-    assert again.names_ == words.names_

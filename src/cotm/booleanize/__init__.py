@@ -1,10 +1,11 @@
-"""Turning real data into bits, with a readable name for every bit."""
+"""Turning tables, images and texts into bits, with a readable name for every bit."""
 
 from .described import bit_features_of, plain_array
 from .descriptions import BitFeature, features_from_state, features_to_state
 from .images import AdaptiveGaussianThreshold, ImageThermometer
 from .state import booleanizer_from_state, is_own
 from .tabular import Booleanizer, Categories, Thermometer
+from .text import SetOfWords
 
 __all__ = [
     "AdaptiveGaussianThreshold",
@@ -12,6 +13,7 @@ __all__ = [
     "Booleanizer",
     "Categories",
     "ImageThermometer",
+    "SetOfWords",
     "Thermometer",
     "bit_features_of",
     "booleanizer_from_state",

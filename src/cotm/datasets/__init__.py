@@ -1,7 +1,7 @@
 """The data sets of the paper.
 
-Loaders look into the folder ``COTM_DATA`` first, then into the user's cache, and download what
-is in neither from where its makers publish it, checked against a checksum. Downloading needs
+Loaders look into the folder ``COTM_DATA`` first, then into the user's cache. What is in neither is
+downloaded from where its makers publish it, and checked against a checksum. Downloading needs
 ``pip install "cotm[data]"``.
 """
 

@@ -1,4 +1,4 @@
-"""Finding files of data: in ``COTM_DATA``, in the user's cache, or on the net."""
+"""Downloading files of data into the user's cache."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_CHUNK = 1 << 14  # what is lost when a connection breaks
-_TIMEOUT = 60  # seconds without a byte
+_CHUNK = 1 << 14  # bytes; at most so many are lost when a connection breaks
+_TIMEOUT = 60  # seconds without a byte after which a download is given up
+
+_CONTINUED, _NOTHING_LEFT = 206, 416  # status codes of HTTP: partial content, range not satisfiable
 
 
 class DataError(ValueError):
-    """Data that could not be had; the message says what to do."""
+    """Data that could not be found, downloaded or read; the message says what to do."""
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file on the net and the MD5 checksum its makers give."""
+    """A file on the net and the MD5 checksum that its makers publish."""
 
     url: str
     md5: str
@@ -28,17 +30,6 @@ class RemoteFile:
     @property
     def name(self) -> str:
         return self.url.rsplit("/", 1)[1]
-
-
-def find_archive(name: str) -> Path | None:
-    """An archive of arrays in the folder ``COTM_DATA``, if there is one."""
-    folder = os.environ.get("COTM_DATA")
-    if not folder:
-        return None
-    if not os.path.isdir(folder):
-        raise DataError(f"COTM_DATA={folder!r} is not a folder; set it to the one with the data")
-    path = Path(folder) / name
-    return path if path.is_file() else None
 
 
 def fetch(file: RemoteFile, data_set: str) -> Path:
@@ -63,7 +54,7 @@ def fetch(file: RemoteFile, data_set: str) -> Path:
             f"{file.url} is not the file it should be ({error}); try again, or put the data into "
             "the folder COTM_DATA"
         ) from error
-    except OSError as error:  # requests' errors are, too
+    except OSError as error:  # errors of requests are OSErrors, too
         raise DataError(
             f"{file.url} could not be downloaded ({error}); what has come is kept, so try again "
             "when you are online, or put the data into the folder COTM_DATA"
@@ -74,7 +65,7 @@ def fetch(file: RemoteFile, data_set: str) -> Path:
 
 
 class _Resuming:
-    """Downloads into a file that a later call goes on with."""
+    """A downloader for pooch that continues where an earlier download was broken off."""
 
     def __init__(self, partial: Path) -> None:
         self.partial = partial
@@ -84,15 +75,15 @@ class _Resuming:
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
-        partial = self.partial
+        partial = self.partial  # holds what has come so far
         have = partial.stat().st_size if partial.exists() else 0
         headers = {"Range": f"bytes={have}-"} if have else {}
         with requests.get(url, stream=True, timeout=_TIMEOUT, headers=headers) as answer:
             chunks: Iterator[bytes] = iter(())
             length = 0
-            if answer.status_code != 416:  # else nothing is left to come
+            if answer.status_code != _NOTHING_LEFT:
                 answer.raise_for_status()
-                if answer.status_code != 206:
+                if answer.status_code != _CONTINUED:  # the server sends the whole file
                     have = 0
                 chunks = answer.iter_content(_CHUNK)
                 length = int(answer.headers.get("Content-Length") or 0)

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .fetch import DataError, RemoteFile, fetch, find_archive
+from .archives import find_archive, read_parts
+from .fetch import DataError, RemoteFile, fetch
 
-#: X_train, y_train, X_test, y_test
+#: X_train, y_train, X_test, y_test.
 Split = tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]
 
+#: The four files of a data set in the IDX format, under the names that all its makers use.
 _IDX_NAMES = (
     "train-images-idx3-ubyte.gz",
     "train-labels-idx1-ubyte.gz",
@@ -24,13 +26,15 @@ _IDX_NAMES = (
     "t10k-labels-idx1-ubyte.gz",
 )
 
+_IDX_BYTES = 8  # the number that stands for unsigned bytes
+
 
 def _idx_files(folder: str, *checksums: str) -> list[RemoteFile]:
     return [RemoteFile(folder + name, md5) for name, md5 in zip(_IDX_NAMES, checksums, strict=True)]
 
 
 _MNIST = _idx_files(
-    "https://ossci-datasets.s3.amazonaws.com/mnist/",  # the makers' own address asks for a login
+    "https://ossci-datasets.s3.amazonaws.com/mnist/",  # a copy; the makers' site asks for a login
     "f68b3c2dcbeaaa9fbdd348bbdeb94873",
     "d53e105ee54ea40749a09fcbcd1e9432",
     "9fb629c4189551a2d022fa330f9573f3",
@@ -50,6 +54,7 @@ _KMNIST = _idx_files(
     "5c965bf0a639b31b8f53240b1b52f4d7",
     "7320c461ea6c1c855c0b718fb2a4b134",
 )
+_CIFAR_RECORD = 1 + 3 * 32 * 32  # bytes of an image: its class and three planes
 _CIFAR10 = RemoteFile(
     "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530"
 )
@@ -68,8 +73,8 @@ def load_fashion_mnist() -> Split:
 def load_kmnist() -> Split:
     """Kuzushiji-MNIST, shaped as MNIST.
 
-    An archive ``kmnist_partial.npz`` with fewer training images is taken where there is no
-    ``kmnist.npz``; see ``len(X_train)``.
+    Where the folder ``COTM_DATA`` has no ``kmnist.npz`` but ``kmnist_partial.npz``, an archive with
+    fewer training images, that is taken; ``len(X_train)`` tells.
     """
     return _load_gray("kmnist", ("kmnist.npz", "kmnist_partial.npz"), _KMNIST)
 
@@ -77,7 +82,8 @@ def load_kmnist() -> Split:
 def load_cifar10() -> Split:
     """CIFAR-10: X_train (50000, 32, 32, 3), y_train, X_test (10000, 32, 32, 3), y_test.
 
-    An archive of JPEG images, ``cifar10_jpeg.npz``, is read with Pillow; JPEG loses a little.
+    An archive ``cifar10_jpeg.npz`` in the folder ``COTM_DATA`` is read with Pillow; its images
+    differ a little from the original, because JPEG compresses with losses.
     """
     path = find_archive("cifar10.npz")
     if path is not None:
@@ -98,6 +104,7 @@ def _load_gray(name: str, archives: tuple[str, ...], files: list[RemoteFile]) ->
 
 
 def _arrays(path: Path) -> Split:
+    """The four arrays of an archive."""
     try:
         with np.load(path, allow_pickle=False) as archive:
             x_train, y_train, x_test, y_test = (
@@ -109,14 +116,14 @@ def _arrays(path: Path) -> Split:
 
 
 def _read_idx(path: Path) -> NDArray[np.uint8]:
-    """An array of bytes in the IDX format."""
+    """An array of bytes in the IDX format: two zero bytes, the type, the shape, the values."""
     with gzip.open(path) as file:
         content = file.read()
     try:
         zero, kind, dimensions = struct.unpack_from(">HBB", content)
         shape = struct.unpack_from(f">{dimensions}I", content, 4)
         values = np.frombuffer(content, dtype=np.uint8, offset=4 + 4 * dimensions)
-        if zero != 0 or kind != 8:
+        if zero != 0 or kind != _IDX_BYTES:
             raise ValueError("it does not begin as one")
         return values.reshape(shape)
     except (struct.error, ValueError) as error:
@@ -124,14 +131,16 @@ def _read_idx(path: Path) -> NDArray[np.uint8]:
 
 
 def _read_cifar(path: Path) -> Split:
-    """The binary version: a byte for the class, then 1,024 of red, green and blue each."""
+    """The binary version: per image a byte for the class, then its red, green and blue plane."""
     parts: dict[str, NDArray[np.uint8]] = {}
     with tarfile.open(path) as archive:
         for member in archive:
             name = Path(member.name).name
             if member.isfile() and name.endswith(".bin"):
                 file: Any = archive.extractfile(member)
-                parts[name] = np.frombuffer(file.read(), dtype=np.uint8).reshape(-1, 3073)
+                parts[name] = np.frombuffer(file.read(), dtype=np.uint8).reshape(
+                    -1, 1 + 3 * 32 * 32
+                )
     train = [parts[name] for name in sorted(parts) if name.startswith("data_batch")]
     if not train or "test_batch.bin" not in parts:
         raise DataError(f"{path} does not hold CIFAR-10's batches")
@@ -143,6 +152,7 @@ def _read_cifar(path: Path) -> Split:
 
 
 def _jpeg_arrays(path: Path) -> Split:
+    """The same of an archive whose images are compressed."""
     try:
         from PIL import Image
     except ImportError as error:
@@ -150,10 +160,9 @@ def _jpeg_arrays(path: Path) -> Split:
     found = []
     with np.load(path, allow_pickle=False) as archive:
         for split in ("train", "test"):
-            content, ends = archive[f"{split}_jpeg"].tobytes(), archive[f"{split}_end"].tolist()
             images = [
-                np.asarray(Image.open(io.BytesIO(content[start:end])).convert("RGB"))
-                for start, end in zip([0, *ends[:-1]], ends, strict=True)
+                np.asarray(Image.open(io.BytesIO(image)).convert("RGB"))
+                for image in read_parts(archive, split, "jpeg")
             ]
             found += [np.stack(images), archive[f"y_{split}"]]
     return found[0], found[1], found[2], found[3]

@@ -1,4 +1,4 @@
-"""2D Noisy XOR, made on the spot."""
+"""2D Noisy XOR, a data set that is generated."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def make_noisy_xor_2d(
     n = n_train + n_test
     X = rng.integers(0, 2, (n, 4, 4), dtype=np.uint8)
     y = rng.integers(0, 2, n)
-    first = rng.integers(0, 2, n, dtype=np.uint8)  # which of its class's two lines
-    upright = rng.integers(0, 2, n).astype(bool)
-    # Class 1: the diagonal (first, 1 - first / 1 - first, first). Class 0: two equal rows
-    # or two equal columns, of which one is set.
+    # The upper left pixel of the 2 x 2. A diagonal line is then (first, 1 - first) above
+    # (1 - first, first); an upright line is a set column beside an empty one, a horizontal line a
+    # set row above or below an empty one.
+    first = rng.integers(0, 2, n, dtype=np.uint8)
+    upright = rng.integers(0, 2, n).astype(bool)  # of class 0: vertical instead of horizontal
     second = np.where((y == 1) | upright, 1 - first, first).astype(np.uint8)
     X[:, 0, 2], X[:, 0, 3] = first, second
     X[:, 1, 2] = np.where((y == 1) | ~upright, 1 - first, first)

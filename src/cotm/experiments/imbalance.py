@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..booleanize import AdaptiveGaussianThreshold
+from ..booleanize import AdaptiveGaussianThreshold, SetOfWords
 from ..datasets import load_cifar10, load_imdb
-from ..datasets.reviews import SetOfWords
 from . import paper
 from .lab import COLOURS, Curve, Lab, Run
 
