@@ -10,17 +10,20 @@ from typer.testing import CliRunner
 from cotm.cli import app
 from cotm.experiments import (
     EXPERIMENTS,
-    Lab,
     Options,
-    better,
-    comparison,
-    images,
-    imbalance,
-    lab,
+    Runs,
+    baselines,
+    better_settings,
+    cifar10_imbalance,
+    clauses_table,
+    imdb_imbalance,
+    learning_speed,
     paper,
+    runs,
 )
-from cotm.experiments.imbalance import halve_by_rank, remove_positive
-from cotm.experiments.interpret import train_xor, truth
+from cotm.experiments.cifar10_imbalance import halve_by_rank
+from cotm.experiments.imdb_imbalance import remove_positive
+from cotm.experiments.interpret_xor import train_xor, truth
 
 RUNNER = CliRunner()
 
@@ -35,7 +38,7 @@ def small_images(name):
 
 @pytest.fixture
 def no_data(monkeypatch):
-    for module in (images, better, comparison):
+    for module in (clauses_table, learning_speed, better_settings, baselines):
         monkeypatch.setattr(module, "load_bits", small_images)
 
 
@@ -74,16 +77,16 @@ def test_a_table_holds_what_was_measured(tmp_path, no_data):
     folder = tmp_path / "mnist"
     report = json.loads((folder / "results.json").read_text())
     (row,) = report["rows"]
-    runs = [json.loads(path.read_text()) for path in (tmp_path / "runs").iterdir()]
-    assert len(runs) == 4
+    stored = [json.loads(path.read_text()) for path in (tmp_path / "runs").iterdir()]
+    assert len(stored) == 4
     for kind in ("coalesced", "weighted"):
         last = [
-            run["epochs"][-1]["test_accuracy"] for run in runs if run["settings"]["kind"] == kind
+            run["epochs"][-1]["test_accuracy"] for run in stored if run["settings"]["kind"] == kind
         ]
         assert row[f"{kind} %"] == pytest.approx(100 * np.mean(last))
         assert row[f"{kind} difference"] == pytest.approx(row[f"{kind} %"] - row[f"paper {kind} %"])
     assert row["model kB"] == row["paper model kB"] == 22
-    assert {run["settings"]["T"] for run in runs} == {625}
+    assert {run["settings"]["T"] for run in stored} == {625}
     assert report["command"] == "cotm reproduce mnist --epochs 4 --repeats 2 --jobs 1 --clauses 50"
     with open(folder / "results.csv") as file:
         assert float(next(csv.DictReader(file))["coalesced %"]) == pytest.approx(row["coalesced %"])
@@ -100,9 +103,9 @@ def test_finished_runs_are_not_run_again(tmp_path, no_data, monkeypatch):
     reproduce(tmp_path, *arguments)
     first = (tmp_path / "mnist" / "table.md").read_text()
     trained = []
-    fit = lab.CoTMClassifier.fit
+    fit = runs.CoTMClassifier.fit
     monkeypatch.setattr(
-        lab.CoTMClassifier, "fit", lambda *a, **k: trained.append(1) or fit(*a, **k)
+        runs.CoTMClassifier, "fit", lambda *a, **k: trained.append(1) or fit(*a, **k)
     )
     code, _ = reproduce(tmp_path, *arguments)
     assert code == 0 and not trained
@@ -111,13 +114,37 @@ def test_finished_runs_are_not_run_again(tmp_path, no_data, monkeypatch):
     assert len(trained) == 1
 
 
+def test_runs_of_earlier_versions_are_found_again(tmp_path):
+    """Names and contents of the files are the cache of results that took hours."""
+    x = np.zeros((3, 28, 28), np.uint8)
+    run = runs.Run(
+        label="mnist 50",
+        kind="coalesced",
+        data=(x, np.arange(3), x[:2], np.arange(2)),
+        data_name="mnist",
+        parameters={"n_clauses": 500, "T": 625, "s": 10.0, "patch_shape": (10, 10)},
+        epochs=2,
+        seed=1,
+    )
+    path = tmp_path / "runs" / "mnist-50-coalesced-1-4ee53f2b1b.json"
+    computer = {"processor": "a processor", "cores": 2, "gpu": None, "cotm": "0.1.0"}
+    stored = {"settings": run.settings(), "epochs": [{"test_accuracy": 0.5}], "machine": computer}
+    path.parent.mkdir()
+    path.write_text(json.dumps(stored))
+    trainer = Runs(Options(folder=tmp_path))
+    (curve,) = trainer.train_all({"only": run}).values()
+    assert curve.mean("test_accuracy") == 0.5
+    assert curve.computer == computer and trainer.computers == [computer]
+    assert json.loads(curve.to_json()) == json.loads(json.dumps(stored))
+
+
 def test_an_interrupted_run_leaves_nothing_half_done(tmp_path, no_data, monkeypatch):
     def interrupted(self, X, y):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(lab.TMClassifier, "fit", interrupted)
+    monkeypatch.setattr(runs.TMClassifier, "fit", interrupted)
     code, output = reproduce(tmp_path, "mnist", "--clauses", "50", "--epochs", "2")
-    assert code == 130 and "the same command goes on" in output
+    assert code == 130 and "the same command continues" in output
     assert [path.name.split("-")[2] for path in (tmp_path / "runs").iterdir()] == ["coalesced"]
     assert not (tmp_path / "mnist" / "table.md").exists()
 
@@ -144,12 +171,12 @@ def test_better_settings_are_chosen_without_the_test_set(tmp_path, no_data):
     rows = json.loads((tmp_path / "better-mnist-quick" / "results.json").read_text())["rows"]
     assert rows[0]["held-out %"] == max(row["held-out %"] for row in rows)
     assert rows[0]["test %"] is not None
-    runs = [json.loads(path.read_text())["settings"] for path in (tmp_path / "runs").iterdir()]
-    assert {tuple(run["rows"]) for run in runs} == {(84, 16), (100, 20)}
+    stored = [json.loads(path.read_text())["settings"] for path in (tmp_path / "runs").iterdir()]
+    assert {tuple(run["rows"]) for run in stored} == {(84, 16), (100, 20)}
 
 
 def test_baselines_stand_beside_scikit_learn(tmp_path, no_data, monkeypatch):
-    monkeypatch.setattr(comparison, "XOR", {**comparison.XOR, "n_clauses": 20, "T": 100})
+    monkeypatch.setattr(baselines, "XOR", {**baselines.XOR, "n_clauses": 20, "T": 100})
     code, output = reproduce(tmp_path, "baselines", "--quick", "--epochs", "2")
     assert code == 0, output
     rows = json.loads((tmp_path / "baselines-quick" / "results.json").read_text())["rows"]
@@ -166,7 +193,7 @@ def test_imdb_with_reviews_removed(tmp_path, monkeypatch):
     texts = [
         " ".join(["bad", "good"][label : label + 1] + list(rng.choice(words, 8))) for label in y
     ]
-    monkeypatch.setattr(imbalance, "load_imdb", lambda: (texts, y, texts[::4], y[::4]))
+    monkeypatch.setattr(imdb_imbalance, "load_imdb", lambda: (texts, y, texts[::4], y[::4]))
     code, output = reproduce(tmp_path, "imdb-imbalance", "--quick", "--epochs", "3")
     assert code == 0, output
     rows = json.loads((tmp_path / "imdb-imbalance-quick" / "results.json").read_text())["rows"]
@@ -179,7 +206,7 @@ def test_cifar10_with_classes_of_halving_size(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     y = (np.arange(400) % 10).astype(np.uint8)
     x = rng.integers(0, 256, (400, 32, 32, 3), dtype=np.uint8)
-    monkeypatch.setattr(imbalance, "load_cifar10", lambda: (x, y, x[:100], y[:100]))
+    monkeypatch.setattr(cifar10_imbalance, "load_cifar10", lambda: (x, y, x[:100], y[:100]))
     code, output = reproduce(tmp_path, "cifar10-imbalance", "--quick", "--epochs", "1")
     assert code == 0, output
     rows = json.loads((tmp_path / "cifar10-imbalance-quick" / "results.json").read_text())["rows"]
@@ -202,13 +229,13 @@ def test_the_papers_tables_are_whole():
     for table in paper.CLAUSES.values():
         assert all(len(values) == len(paper.COLUMNS) for values in table.values())
     for column, expected in zip(paper.COLUMNS, paper.MODEL_KB, strict=True):
-        assert images.model_kilobytes(10 * column, 272, 10) == pytest.approx(expected, rel=0.003)
+        assert clauses_table.model_kilobytes(10 * column) == pytest.approx(expected, rel=0.003)
 
 
 def test_flags_in_reports_are_options_of_the_command(tmp_path):
     options = Options(epochs=3, repeats=2, seed=4, backend="native", n_jobs=1, clauses=(50, 100))
     help_text = RUNNER.invoke(app, ["reproduce", "--help"], env={"COLUMNS": "200"}).output
-    flags = lab._flags(options).split()
+    flags = options.flags().split()
     assert [flag for flag in flags if flag.startswith("--")] == [
         "--epochs", "--repeats", "--seed", "--backend", "--jobs", "--clauses", "--clauses",
     ]  # fmt: skip
@@ -217,10 +244,10 @@ def test_flags_in_reports_are_options_of_the_command(tmp_path):
 
 def test_the_mean_is_over_the_last_epochs():
     epochs = [{"test_accuracy": float(k)} for k in range(100)]
-    assert lab.Curve({}, epochs).mean("test_accuracy") == np.mean(range(75, 100))
-    assert lab.Curve({}, epochs[:8]).mean("test_accuracy") == 6.5
-    assert Lab("x", Options(quick=True)).epochs(100, 8) == 8
-    assert Lab("x", Options(quick=True, epochs=3)).epochs(100, 8) == 3
+    assert runs.Curve({}, epochs).mean("test_accuracy") == np.mean(range(75, 100))
+    assert runs.Curve({}, epochs[:8]).mean("test_accuracy") == 6.5
+    assert Runs(Options(quick=True)).epochs(100, 8) == 8
+    assert Runs(Options(quick=True, epochs=3)).epochs(100, 8) == 3
 
 
 def test_workers_give_the_same_table(tmp_path, no_data):

@@ -21,6 +21,7 @@ __all__ = [
     "backends_for",
     "check_backend",
     "describe_backend",
+    "device_title",
     "make_backend",
 ]
 
@@ -66,6 +67,11 @@ def backends_for(name: str, spec: Spec, rows: int, *, training: bool) -> list[st
 def describe_backend(name: str) -> str:
     """What is worth knowing of a backend that runs here: its device, its instructions."""
     return _kind_of(name).describe(name)
+
+
+def device_title(name: str) -> str | None:
+    """What the device of a backend calls itself; None where that is the processor."""
+    return _kind_of(name).device_title(name)
 
 
 def make_backend(

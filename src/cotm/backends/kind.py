@@ -56,9 +56,14 @@ class BackendKind:
         """What to warn of where it would gain but is not there; None: nothing."""
         return None
 
+    def device_title(self, name: str) -> str | None:
+        """What its device calls itself; None where that is this computer's processor."""
+        return None
+
     def describe(self, name: str) -> str:
         """What is worth knowing of one that runs: its device, its instructions."""
-        return ""
+        title = self.device_title(name)
+        return "" if title is None else f"on {title}"
 
     def start(
         self,

@@ -56,8 +56,8 @@ class CudaKind(BackendKind):
             return step >= self.STEP_NANOSECONDS and step * work.rows >= self.PASS_SECONDS * 1e9
         return prediction_nanoseconds(work.spec, work.rows) >= self.PREDICTION_SECONDS * 1e9
 
-    def describe(self, name: str) -> str:
-        return f"on {self.load(name).device_title(name)}"
+    def device_title(self, name: str) -> str | None:
+        return str(self.load(name).device_title(name))
 
     def start(self, name: str, spec: Spec, *state: Any) -> Backend:
         backend: Backend = self.load(name).CudaBackend(spec, *state, name=name)

@@ -1,4 +1,4 @@
-"""``cotm reproduce``: the paper's tables and figures, theirs beside ours."""
+"""``cotm reproduce``: the paper's tables and figures, with our results beside them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ def reproduce(
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Passes over the data.", show_default="the paper's")
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Runs with seeds one after another.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Of the first run.")] = 1,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Runs of each machine, with one seed after another.")
+    ] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the first run.")] = 1,
     backend: Annotated[
         str, typer.Option(metavar="NAME", help="Where it runs; see `cotm info`.")
     ] = "auto",
@@ -28,7 +30,7 @@ def reproduce(
     workers: Annotated[
         int,
         typer.Option(
-            min=1, metavar="N", help="Runs of a table side by side, each on one processor."
+            min=1, metavar="N", help="Runs trained at the same time, each on one processor."
         ),
     ] = 1,
     quick: Annotated[
@@ -46,9 +48,9 @@ def reproduce(
 ) -> None:
     """Run an experiment of the paper and show its figures beside ours.
 
-    Results go into a folder of their own as JSON, CSV, a Markdown table and a figure. What is
-    finished is not run again: after Ctrl-C, the same command goes on. Data come from the folder
-    COTM_DATA, from the cache, or from the net.
+    Results go into a folder of their own as JSON, CSV, a Markdown table and a figure. Finished
+    runs are kept: after Ctrl-C, the same command continues with the run it was at. Data come from
+    the folder COTM_DATA, from the cache, or from the net.
 
     \b
     Examples:
@@ -56,16 +58,12 @@ def reproduce(
       cotm reproduce mnist --quick
       cotm reproduce mnist --clauses 50 --clauses 100 --repeats 3 --workers 4
     """
-    from ..experiments import EXPERIMENTS, WITHOUT_COLUMNS, Lab, Options
+    from ..experiments import EXPERIMENTS, Options, run_experiment
 
     if name is None:
         for key, experiment in EXPERIMENTS.items():
-            put(f"{key:18s} {(experiment.__doc__ or '').splitlines()[0]}")
+            put(f"{key:18s} {experiment.summary}")
         return
-    if name not in EXPERIMENTS:
-        raise ValueError(f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
-    if clauses and name in WITHOUT_COLUMNS:
-        raise ValueError(f"{name} has one size; leave --clauses out")
     options = Options(
         epochs=epochs,
         repeats=repeats,
@@ -78,7 +76,7 @@ def reproduce(
         folder=out,
     )
     try:
-        EXPERIMENTS[name](Lab(name, options, put))
+        run_experiment(name, options, put)
     except KeyboardInterrupt:
-        say("\nWhat is finished is kept; the same command goes on from there.")
+        say("\nFinished runs are kept; the same command continues from there.")
         raise
