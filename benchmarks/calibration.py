@@ -19,6 +19,7 @@ import polars as pl
 from scipy.special import softmax
 
 import cotm
+from cotm.experiments.report import processor_name
 
 MARGINS = (50, 200, 1000, 5000, 30000)
 TITLES = ("right", "mean probability", "log loss", "ECE", "log loss before", "ECE before")
@@ -50,7 +51,8 @@ def main() -> None:
     options = parser.parse_args()
     paths = sorted(options.folder.glob("*.csv"))
     print(
-        f"cotm {cotm.__version__}, Python {platform.python_version()}, {len(paths)} tables; means\n"
+        f"cotm {cotm.__version__}, Python {platform.python_version()}, {processor_name()}, "
+        f"{len(paths)} tables; means\n"
     )
     print("| T | " + " | ".join(TITLES) + " | seconds to fit, to first probabilities |")
     print("| --- |" + " --- |" * (len(TITLES) + 1))

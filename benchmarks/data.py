@@ -1,16 +1,19 @@
 """The data of the benchmarks: real ones from the folder ``COTM_DATA``, otherwise generated.
 
-Everything is written as .npy files, which a worker maps into memory and cuts its slice from,
-so that its peak memory is not that of data it does not use.
+Everything is written as .npy files. A worker maps them into memory and takes its slice from them,
+so that data it does not use do not count in its peak memory.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
+
+import cotm
+from cotm.datasets import load_imdb, load_mnist
+from cotm.datasets.archives import find_archive
 
 N_WORDS = 10_000
 
@@ -25,29 +28,23 @@ def write(kind: str, folder: Path, rows: int, test_rows: int) -> str:
     return f"{source}; {n:,} training and {n_test:,} test examples"
 
 
-def real(name: str) -> Path | None:
-    path = Path(os.environ.get("COTM_DATA", "")) / name
-    return path if os.environ.get("COTM_DATA") and path.is_file() else None
-
-
 def images(rows: int, test_rows: int) -> tuple[dict[str, np.ndarray], str]:
-    path = real("mnist.npz")
-    if path is None:
+    """MNIST as bits, as the paper makes them, or generated images."""
+    if find_archive("mnist.npz") is None:
         return made_images(rows, test_rows)
-    import cotm
-
-    raw = np.load(path)
+    x_train, y_train, x_test, y_test = load_mnist()
     threshold = cotm.AdaptiveGaussianThreshold()
     arrays = {
-        "x_train": threshold.fit_transform(raw["x_train"][:rows]),
-        "y_train": raw["y_train"][:rows],
-        "x_test": threshold.transform(raw["x_test"][:test_rows]),
-        "y_test": raw["y_test"][:test_rows],
+        "x_train": threshold.fit_transform(x_train[:rows]),
+        "y_train": y_train[:rows],
+        "x_test": threshold.transform(x_test[:test_rows]),
+        "y_test": y_test[:test_rows],
     }
     return arrays, "MNIST"
 
 
 def made_images(rows: int, test_rows: int) -> tuple[dict[str, np.ndarray], str]:
+    """scikit-learn's digits of 8 x 8 pixels, enlarged to 28 x 28, with noise."""
     from sklearn.datasets import load_digits
 
     rng = np.random.default_rng(0)
@@ -67,12 +64,12 @@ def made_images(rows: int, test_rows: int) -> tuple[dict[str, np.ndarray], str]:
 
 
 def text(rows: int, test_rows: int) -> tuple[dict[str, np.ndarray], str]:
-    path = real("imdb.npz")
-    if path is None:
+    """IMDb's reviews as sets of words, or generated ones."""
+    if find_archive("imdb.npz") is None:
         train, y_train, test, y_test = made_text(rows, test_rows)
         source = "generated rows of about 127 of 10,000 words, not IMDb"
     else:
-        train, y_train, test, y_test = imdb(path, rows, test_rows)
+        train, y_train, test, y_test = imdb(rows, test_rows)
         source = "IMDb, the 10,000 most frequent words"
     arrays = {
         "train_indptr": train.indptr,
@@ -85,32 +82,32 @@ def text(rows: int, test_rows: int) -> tuple[dict[str, np.ndarray], str]:
     return arrays, source
 
 
-def imdb(path: Path, rows: int, test_rows: int):
+def imdb(rows: int, test_rows: int):
+    """Random reviews, since they are sorted by class, as bits of the most frequent words."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    raw = np.load(path)
-    rng = np.random.default_rng(0)  # the reviews are sorted by class
+    texts, y_train, test_texts, y_test = load_imdb()
+    rng = np.random.default_rng(0)
 
-    def split(name: str, count: int) -> tuple[list[str], np.ndarray]:
-        content, ends = raw[f"{name}_text"].tobytes(), raw[f"{name}_end"]
-        starts = np.concatenate([[0], ends[:-1]])
-        pick = rng.permutation(len(ends))[:count]
-        return [content[starts[i] : ends[i]].decode() for i in pick], raw[f"y_{name}"][pick]
+    def pick(texts: list[str], labels: np.ndarray, count: int) -> tuple[list[str], np.ndarray]:
+        chosen = rng.permutation(len(texts))[:count]
+        return [texts[i] for i in chosen], labels[chosen]
 
-    # A few hundred reviews have not 10,000 words, and the rows should keep their shape.
-    train_text, y_train = split("train", max(rows, 2500))
-    test_text, y_test = split("test", test_rows)
+    # A few hundred reviews do not have 10,000 words, so words are chosen from more of them: then
+    # rows have the same shape however few are asked for.
+    train_text, y_train = pick(texts, y_train, max(rows, 2500))
+    test_text, y_test = pick(test_texts, y_test, test_rows)
     vectorizer = CountVectorizer(binary=True, max_features=N_WORDS, dtype=np.uint8)
     train = vectorizer.fit_transform(train_text)[:rows]
     test = vectorizer.transform(test_text)
-    # green-tsetlin takes rows in any order and learns nothing from unsorted ones.
+    # green-tsetlin accepts unsorted rows, but learns nothing from them.
     train.sort_indices()
     test.sort_indices()
     return train, y_train[:rows], test, y_test
 
 
 def made_text(rows: int, test_rows: int):
-    """Words with frequencies like a natural language's; 300 of them depend on the label."""
+    """Words as frequent as in a natural language, 300 of which depend on the label."""
     rng = np.random.default_rng(0)
     frequency = np.minimum(0.9, 17.5 / np.arange(1, N_WORDS + 1)).astype(np.float32)
     telling = rng.permutation(np.arange(100, 1100))[:300]
@@ -118,7 +115,7 @@ def made_text(rows: int, test_rows: int):
     factor[0, telling[:150]], factor[1, telling[:150]] = 1.5, 0.5
     factor[0, telling[150:]], factor[1, telling[150:]] = 0.5, 1.5
     y = rng.integers(0, 2, rows + test_rows)
-    chunks = [  # a chunk at a time: all draws together would be a gigabyte
+    chunks = [  # of rows, because all draws together would take a gigabyte
         csr_matrix(rng.random((len(part), N_WORDS), np.float32) < frequency * factor[part])
         for part in np.array_split(y, 1 + len(y) // 1000)
     ]

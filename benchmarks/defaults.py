@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import cotm
+from cotm.experiments.report import processor_name
 
 DATA = {
     "iris": load_iris(return_X_y=True),
@@ -61,6 +62,6 @@ def accuracies(repeats: int = 3) -> None:
 if __name__ == "__main__":
     print(
         f"cotm {cotm.__version__}, scikit-learn {sklearn.__version__}, "
-        f"Python {platform.python_version()}, {platform.machine()}\n"
+        f"Python {platform.python_version()}, {processor_name()}\n"
     )
     accuracies()

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from cotm.experiments.report import processor_name
+
 HERE = Path(__file__).parent
 U16, U32, U64 = np.uint16, np.uint32, np.uint64
 GOLDEN = U32(0x9E3779B9)
@@ -151,7 +153,7 @@ def correlations(hash_function, keys=20_000, words=512, repeats=3) -> tuple[floa
 
 
 def main() -> None:
-    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}")
+    print(f"{processor_name()}, Python {platform.python_version()}")
     measure_cpu()
     measure_cuda()
     for function in (chosen, keyed, quadratic, murmur):

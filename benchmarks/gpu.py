@@ -2,11 +2,13 @@
 
 MNIST with 10 x 10 patches (from the folder COTM_DATA, otherwise generated images) through
 CoTMClassifier: seconds of the third epoch and of 10,000 predictions for pools from 500 to 80,000
-clauses; beside them the floor, which is how long votes take to cross the blocks of such a launch
-when there is nothing else to do. With --counters, instructions and shared-memory accesses of a
-launch are counted by NVIDIA's ncu, which must be installed and permitted. --crossing measures
-from how many clauses on the GPU is faster than this computer's processors, --check compares
-state and votes with the native backend's. Results go to a JSON file.
+clauses. Beside them stands the least that is possible: how long the blocks of such a launch take
+to exchange votes when there is nothing else to do.
+
+--counters lets NVIDIA's ncu, which must be installed and permitted, count the instructions and
+shared-memory accesses of a launch. --crossing measures from how many clauses on the GPU is faster
+than this computer's processors. --check compares state and votes with the native backend's.
+Results go to a JSON file.
 """
 
 from __future__ import annotations
@@ -28,21 +30,27 @@ from typing import Any
 import cupy as cp
 import data
 import numpy as np
+from common import RESULTS, commit
 
 import cotm
-from cotm.backends import cuda
+from cotm.backends.cuda.backend import _SOURCE
 from cotm.backends.cuda.layout import PARTS, Plan
+from cotm.core.examples import Examples
+from cotm.core.randomness import pass_order
+from cotm.core.spec import selection_scale
 
-ROOT = Path(__file__).resolve().parent.parent
 #: clauses -> T, s
 SETTINGS = {n: (n * 5 // 4, 10.0) for n in (500, 1000, 5000, 10_000, 20_000, 40_000)}
 SETTINGS[80_000] = (10_000, 5.0)
-#: Single-pass, because a launch whose blocks wait for each other is better not replayed.
+#: ncu can count these in a single pass. It would otherwise replay the launch, whose blocks wait for
+#: each other.
 METRICS = {
     "instructions": "smsp__inst_executed.sum",
     "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
     "cycles": "sm__cycles_elapsed.max",
 }
+#: Examples of the launch that is counted.
+PROFILED_ROWS = 6400
 #: Per cycle and multiprocessor: four schedulers issue one instruction each, and shared memory
 #: serves one wavefront of 128 bytes.
 PEAK = {"instructions": 4, "shared_wavefronts": 1}
@@ -73,11 +81,11 @@ def model(n: int, backend: str = "cuda", **options: Any) -> cotm.CoTMClassifier:
 
 
 def barrier_microseconds(plan: Plan, m: int, steps: int = 20_000) -> float:
-    """One crossing of votes between the blocks of a plan."""
+    """How long the blocks of a plan take to exchange the votes of one example."""
     options = dict(ENTRY="u16", SUM="i32", SHARED=0, LISTED=0, SEARCHES=0, LONG_ROWS=0, MANY=0,
                    LIMITED=0, THREADS=1024)  # fmt: skip
     module = cp.RawModule(
-        code=cuda._SOURCE.read_text() + BARRIER,
+        code=_SOURCE.read_text() + BARRIER,
         options=("-std=c++17", *(f"-DCOTM_{key}={value}" for key, value in options.items())),
         enable_cooperative_groups=True,
     )
@@ -105,7 +113,7 @@ def measure(n: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         began = time.perf_counter()
         predicted = trained.predict(arrays["x_test"])
         predictions.append(time.perf_counter() - began)
-    plan = trained.machine_._backend.plan
+    plan = trained.machine_._live.backend.plan
     T, s = SETTINGS[n]
     return {
         "n_clauses": n,
@@ -128,16 +136,16 @@ def measure(n: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 
 
 def profiled(n: int, arrays: dict[str, np.ndarray]) -> None:
-    """What ncu looks at: the third launch, of 6,400 examples after two epochs."""
+    """Two epochs, and a third launch whose instructions ncu counts."""
     x, y = arrays["x_train"][..., None], np.eye(10, dtype=np.uint8)[arrays["y_train"]]
     trained = model(n, epochs=0).fit(arrays["x_train"], arrays["y_train"])
     machine = trained.machine_
-    backend = machine._live_backend("cuda")
-    examples = backend.prepare(cotm.machine.Examples(x, machine.spec.grid))
-    scales = cotm.machine.selection_scale(machine.e, np.ones(1))
+    backend = machine._make_live("cuda")
+    examples = backend.prepare(Examples(x, machine.spec.grid))
+    scales = selection_scale(machine.e, np.ones(1))
     step = 0
-    for count in (len(y), len(y), 6400):
-        order = cotm.machine.pass_order(machine.seed_, step, len(y))[:count]
+    for count in (len(y), len(y), PROFILED_ROWS):
+        order = pass_order(machine.seed_, step, len(y))[:count]
         backend.train(examples, y, scales, order, step)
         step += count
 
@@ -156,7 +164,7 @@ def counters(n: int) -> dict[str, float]:
         return {}
     values = {key: float(found[name].replace(",", "")) for key, name in METRICS.items()}
     processors = cp.cuda.Device().attributes["MultiProcessorCount"]
-    result = {f"{key}_per_example": values[key] / 6400 for key in values}
+    result = {f"{key}_per_example": values[key] / PROFILED_ROWS for key in values}
     for key, peak in PEAK.items():
         result[f"{key}_share"] = values[key] / (values["cycles"] * processors * peak)
     return result
@@ -204,9 +212,6 @@ def crossing(arrays: dict[str, np.ndarray]) -> list[dict[str, Any]]:
 
 def describe() -> dict[str, Any]:
     device = cp.cuda.runtime.getDeviceProperties(cp.cuda.Device().id)
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True
-    )
     return {
         "gpu": device["name"].decode(),
         "multiprocessors": device["multiProcessorCount"],
@@ -217,7 +222,7 @@ def describe() -> dict[str, Any]:
         "python": platform.python_version(),
         "cores": os.cpu_count(),
         "cotm": cotm.__version__,
-        "commit": commit.stdout.strip() or "unknown",
+        "commit": commit(),
         "command": shlex.join(["python", *sys.argv]),
         "date": datetime.date.today().isoformat(),
     }
@@ -230,7 +235,7 @@ def main() -> None:
     parser.add_argument("--counters", action="store_true")
     parser.add_argument("--crossing", action="store_true")
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--output", type=Path, default=ROOT / "build" / "bench" / "gpu.json")
+    parser.add_argument("--output", type=Path, default=RESULTS / "gpu.json")
     parser.add_argument("--profiled", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     arrays, source = data.images(options.rows, 10_000)

@@ -1,18 +1,20 @@
 """cotm beside its peers, interleaved on the same data in one run; medians and ratios.
 
-The short mode takes slices of some tens to some hundreds of rows and less than two minutes; it
-leaves out convolution-20000 and pools of more than 2,000 clauses in "clauses", and repeats only
-convolution-500. On a slice machines are at the very beginning of training, where feedback is most
-frequent: it shows that everything works, not how fast it is. --full takes all of the data and some
-hours, most of them tmu's; there, tmu gets a slice in convolution-20000, text-2000 and "clauses",
-and green-tsetlin one in text-2000. Where a peer gets a slice, its time is scaled to the whole
-epoch, and cotm runs on the whole and on the same slice.
+The short mode takes slices of some tens to some hundreds of rows and less than two minutes. It
+leaves out convolution-20000 and, in "clauses", pools of more than 2,000 clauses; only
+convolution-500 is repeated. A slice is the very beginning of training, where feedback is most
+frequent: the short mode shows that everything works, not how fast it is.
+
+--full takes all data and some hours, most of them tmu's. Even there, peers that would take too
+long or too much memory get a slice: tmu in convolution-20000, text-2000 and "clauses",
+green-tsetlin in text-2000. The time of a slice is scaled to the whole epoch, and cotm runs on the
+whole and on the same slice.
 
 The peers are installed into build/peers, an environment of their own. Data come from the folder
 COTM_DATA (mnist.npz with x_train, y_train, x_test, y_test; imdb.npz with train_text, train_end,
-y_train and the same for test), otherwise they are generated; the output says which. Every library
-runs in one thread but in "threads", each run in a process of its own. The JSON is written after
-every run, so what was measured before Ctrl-C is kept.
+y_train and the same for test), otherwise they are generated; the output says which. Every run is a
+process of its own, with one thread except in "threads". The JSON is written after every run, so
+what was measured before Ctrl-C is kept.
 """
 
 from __future__ import annotations
@@ -32,14 +34,14 @@ from typing import Any
 import data
 import numpy as np
 import summary
+from common import RESULTS, ROOT, commit
 from tasks import GROUPS, LIBRARIES, REQUIREMENTS, TASKS, Entry, Task, entries
 
 import cotm
 from cotm._native import best_isa
+from cotm.experiments.report import processor_name
 
-ROOT = Path(__file__).resolve().parent.parent
-BUILD = ROOT / "build"
-PEERS_PYTHON = BUILD / "peers" / "bin" / "python"
+PEERS_PYTHON = ROOT / "build" / "peers" / "bin" / "python"
 
 VERSIONS = """
 import importlib.metadata as m, json, sys
@@ -67,7 +69,7 @@ def peer_versions() -> dict[str, str | None]:
 
 
 def install_peers() -> dict[str, str | None]:
-    """Their versions; None for those that could not be had, each with a line that says why."""
+    """Install the peers; return their versions, None where that failed, which is printed."""
 
     def missing(versions: dict[str, str | None]) -> list[str]:
         wanted = {name: want for name, want in REQUIREMENTS.items() if want.startswith("==")}
@@ -84,7 +86,7 @@ def install_peers() -> dict[str, str | None]:
     except subprocess.CalledProcessError as error:
         print(f"no environment for the peers, so only cotm is measured: {error}")
         return versions
-    # One by one: a peer that cannot be installed does not take the other with it.
+    # One by one, so that a peer that cannot be installed does not prevent the other.
     for name in missing(versions):
         packages = dict.fromkeys([f"{name}{REQUIREMENTS[name]}", f"numpy{REQUIREMENTS['numpy']}"])
         command = [PEERS_PYTHON, "-m", "pip", "install", "--quiet", *packages]
@@ -123,23 +125,7 @@ def measure(task: Task, entry: Entry, seed: int) -> dict[str, Any]:
 
 
 def data_folder(kind: str) -> Path:
-    return BUILD / "bench" / "data" / kind
-
-
-def commit() -> str:
-    command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    try:
-        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    except FileNotFoundError:
-        return "unknown"
-    return run.stdout.strip() or "unknown"
-
-
-def processor() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    return RESULTS / "data" / kind
 
 
 def parse() -> argparse.Namespace:
@@ -161,7 +147,7 @@ def parse() -> argparse.Namespace:
 
 
 def write_data(plan: dict[str, tuple[Task, Any]]) -> tuple[dict, dict]:
-    """What the data are, and how many training and test rows there are, by kind."""
+    """Write the data of a plan; per kind, what they are and how many rows there are."""
     sources, available = {}, {}
     for kind in dict.fromkeys(task.data for task, _ in plan.values()):
         sizes = [size for task, size in plan.values() if task.data == kind]
@@ -175,7 +161,7 @@ def write_data(plan: dict[str, tuple[Task, Any]]) -> tuple[dict, dict]:
 
 
 def write(path: Path, report: dict[str, Any]) -> None:
-    """Whole or not at all."""
+    """Write a report completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps(report, indent=1) + "\n")
@@ -232,7 +218,7 @@ def run_all(plan, arguments: argparse.Namespace, report: dict[str, Any], output:
 def main() -> int:
     arguments = parse()
     mode = "full" if arguments.full else "short"
-    output = arguments.output or BUILD / "bench" / f"{mode}.json"
+    output = arguments.output or RESULTS / f"{mode}.json"
     limits = arguments.rows, arguments.peer_rows, arguments.test_rows
     sizes = {name: task.full if arguments.full else task.short for name, task in TASKS.items()}
     plan = {
@@ -243,7 +229,7 @@ def main() -> int:
     if not plan:
         sys.exit(f"error: {', '.join(arguments.tasks)} needs --full")
     report: dict[str, Any] = {
-        "processor": processor(),
+        "processor": processor_name(),
         "cores": os.cpu_count(),
         "isa": best_isa(),
         "system": platform.platform(),

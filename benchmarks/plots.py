@@ -2,7 +2,7 @@
 
 Draws, as far as there are results for it, ``speedup`` (ratios to cotm), ``clauses`` (time of an
 epoch against the size of the pool) and ``threads``, each as SVG and PNG. A task is taken whole
-from the last file that has it: a ratio never mixes two runs. Files of two machines are refused.
+from the last file that has it: a ratio never mixes two runs. Files of two computers are refused.
 A file of gpu.py gives ``gpu``.
 """
 
@@ -26,31 +26,20 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 from summary import NEARER, number
 
-# Colours that people with any kind of colour vision can tell apart (Okabe and Ito).
-COLOURS = {"cotm": "#0072B2", "tmu": "#D55E00", "green-tsetlin": "#009E73"}
-GREY = "#666666"
-STYLE = {
-    "font.size": 12,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "grid.color": "#E4E4E4",
-    "legend.frameon": False,
-    "svg.hashsalt": "cotm",  # the same results give the same file
-    "figure.facecolor": "white",
-}
+from cotm.experiments.report import BLUE, GREEN, GREY, STYLE, VERMILION, save_figure
+
+COLOURS = {"cotm": BLUE, "tmu": VERMILION, "green-tsetlin": GREEN}
 
 
 class Results:
-    """The tasks of several files, all of one machine."""
+    """The tasks of several files, all measured on one computer."""
 
     def __init__(self, paths: list[Path]) -> None:
         self.reports = [json.loads(path.read_text()) for path in paths]
-        machines = {(r["processor"], r["cores"], r["isa"]) for r in self.reports}
-        if len(machines) > 1:
-            names = "; ".join(sorted(f"{p}, {c} cores, {i}" for p, c, i in machines))
-            sys.exit(f"error: results of different machines ({names}): draw them one by one")
+        computers = {(r["processor"], r["cores"], r["isa"]) for r in self.reports}
+        if len(computers) > 1:
+            names = "; ".join(sorted(f"{p}, {c} cores, {i}" for p, c, i in computers))
+            sys.exit(f"error: results of different computers ({names}): draw them one by one")
         self._tasks: dict[str, tuple[dict, list[dict]]] = {}
         for report in self.reports:
             for name in dict.fromkeys(r["task"] for r in report["results"]):
@@ -66,15 +55,15 @@ class Results:
         return f"{library} {' and '.join(dict.fromkeys(v for v in versions if v))}"
 
     def source(self, results: list[dict[str, Any]], threads: str = "one thread") -> str:
-        """The line under a figure: machine, commit, data, and whether it is only the short mode."""
+        """What stands under a figure: computer, commit, data, and whether it is the short mode."""
         used = {r["task"] for r in results}
         reports = [report for name, (report, _) in self._tasks.items() if name in used]
         first = reports[0]
         commits = " and ".join(dict.fromkeys(r["commit"] for r in reports))
         kinds = ["text" if task.startswith("text") else "images" for task in sorted(used)]
         data = dict.fromkeys(r["data"][k] for r in reports for k in kinds if k in r["data"])
-        machine = f"{first['processor']}, {first['cores']} cores, {first['isa']}, {threads}"
-        lines = [f"{machine}; cotm {first['cotm']}, commit {commits}", *data]
+        computer = f"{first['processor']}, {first['cores']} cores, {first['isa']}, {threads}"
+        lines = [f"{computer}; cotm {first['cotm']}, commit {commits}", *data]
         if any(r["mode"] == "short" for r in reports):
             lines.append("short mode: small slices only")
         return "\n".join(lines)
@@ -82,16 +71,12 @@ class Results:
 
 def finish(figure, name: str, folder: Path, source: str) -> None:
     figure.supxlabel(source, x=0.01, ha="left", fontsize=10, color=GREY)
-    for ending in ("svg", "png"):
-        path = folder / f"{name}.{ending}"
-        metadata = {"Date": None} if ending == "svg" else None
-        figure.savefig(path, dpi=150, metadata=metadata)
-    plt.close(figure)
+    save_figure(figure, folder, name)
     print(f"{folder / name}.svg and .png")
 
 
 def pale(colour: str) -> tuple[float, ...]:
-    """A tint of the colour; solid, so that the grid does not shine through."""
+    """A lighter version of a colour, not a transparent one, which would show the grid behind."""
     return tuple(1 - 0.45 * (1 - part) for part in to_rgb(colour))
 
 
@@ -119,7 +104,7 @@ def draw_speedup(results: Results, folder: Path) -> None:
         full = COLOURS[library]
         for offset, cost, colour in ((-0.19, "training", full), (0.19, "prediction", pale(full))):
             ratio = ratios[cost]
-            # From 1, where both take equally long: a bar to the left means that cotm is slower.
+            # Bars begin at 1, where both take equally long; to the left of it cotm is slower.
             axes.barh(k + offset, ratio - 1, 0.36, left=1, color=colour)
             axes.annotate(
                 number(ratio),
@@ -212,14 +197,14 @@ AUTHORS = {500: 20.6, 10_000: 22.3, 20_000: 22.6, 80_000: 65.0}
 
 
 def draw_gpu(report: dict[str, Any], folder: Path) -> None:
-    """Seconds per epoch on a GPU against the number of clauses, and the floor of barriers."""
+    """Seconds per epoch on a GPU against clauses, and the least that exchanging votes takes."""
     results = sorted(report["results"], key=lambda r: r["n_clauses"])
     pools = [r["n_clauses"] for r in results]
     seconds = [r["epoch_seconds"][-1] for r in results]
     rows = results[0]["epoch_rows"]
     floor = [r["barrier_microseconds"] * rows / 1e6 for r in results]
     figure, axes = plt.subplots(figsize=(8, 5.2), layout="constrained")
-    axes.plot(list(AUTHORS), list(AUTHORS.values()), "s-", color="#D55E00", lw=2,
+    axes.plot(list(AUTHORS), list(AUTHORS.values()), "s-", color=VERMILION, lw=2,
               label="the authors' CUDA code")  # fmt: skip
     axes.plot(pools, seconds, "o-", color=COLOURS["cotm"], lw=2, label=f"cotm {report['cotm']}")
     axes.plot(pools, floor, "--", color=GREY, label="votes crossing the blocks, nothing else")

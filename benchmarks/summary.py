@@ -1,4 +1,4 @@
-"""From single runs to medians, ratios and tables. Only runs of one invocation are compared."""
+"""Medians, ratios and tables of single runs. Only runs of one invocation are compared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 Result = dict[str, Any]
 
-#: Peers that learn by another rule than the paper's, and who of ours stands beside them.
+#: Peers that learn by another rule than the paper's, and which of our settings is nearest to it.
 NEARER = {"green-tsetlin": "cotm (e=1, no boost)"}
 KEY = ("task", "library", "rows", "threads")
 COSTS = {"training": "epoch_seconds", "prediction": "predict_seconds"}

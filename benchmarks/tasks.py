@@ -22,7 +22,7 @@ LIBRARIES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Size:
-    """How much data: ``slices`` are of peers that would take hours or too much memory."""
+    """How much data; ``slices`` are for peers that would take hours or too much memory."""
 
     rows: int
     test_rows: int
@@ -46,7 +46,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Task:
-    """A machine, the data it learns from, who is measured; the last of ``epochs`` counts."""
+    """A machine, its data, and the libraries to be measured; the last of ``epochs`` counts."""
 
     group: str
     data: str
@@ -72,7 +72,7 @@ class Entry:
 
 
 def entries(task: Task, size: Size, libraries: list[str]) -> list[Entry]:
-    """Who runs on what. Where a peer gets a slice, cotm runs on that slice, too."""
+    """Which library runs on what. Where a peer gets a slice, cotm runs on that slice, too."""
     chosen = [name for name in task.libraries if name in libraries]
     ours = [name for name in chosen if LIBRARIES[name][0] == "cotm"]
     found: list[Entry] = []

@@ -4,8 +4,8 @@ Run by peers.py as ``python worker.py JOB``, where JOB is JSON: library, options
 settings, the folder of the data, rows, test_rows, epochs, seed, threads. It imports nothing of
 this repository, since the peers' environment has none of it.
 
-The clock runs in the library's favour: data are in the form it wants before, and what it
-compiles once before predicting is not counted for the peers.
+Times favour the library: data are brought into the form it wants before the clock starts, and for
+the peers, what they compile once before predicting is not counted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def timed(call):
 
 
 def predict_timed(predict, again=lambda: None):
-    """Median of up to five predictions of all rows within about a second; and their result."""
+    """Median seconds of up to five predictions of all rows, about a second in all; the result."""
     seconds = []
     while len(seconds) < 5 and sum(seconds) < 1:
         again()
@@ -76,7 +76,7 @@ def run_cotm(job, X, y, X_test):
         **job["options"],
     )
     model.fit(X, y)
-    model.predict(X_test[:1])  # loads what is loaded lazily
+    model.predict(X_test[:1])  # the first prediction loads modules, which is not to be timed
     return [record["seconds"] for record in model.history_], lambda: model.predict(X_test)
 
 
@@ -101,7 +101,7 @@ def run_tmu(job, X, y, X_test):
     seconds = [timed(lambda: model.fit(X, y))[0] for _ in range(job["epochs"])]
     model.predict(X_test[:1])
 
-    def forget():  # or a second prediction of the same rows would find them encoded
+    def forget():  # otherwise a second prediction would find the same rows encoded already
         model.X_test = np.zeros(0, dtype=np.uint32)
 
     return seconds, lambda: model.predict(X_test), forget
@@ -130,7 +130,7 @@ def run_green(job, X, y, X_test):
     )
     labels = y.astype(np.uint32)
     trainer.set_train_data(X, labels)
-    trainer.set_eval_data(X[:10], labels[:10])  # it wants some; outside its own clock
+    trainer.set_eval_data(X[:10], labels[:10])  # it insists on some; they are not timed
     seconds = trainer.train()["train_time_of_epochs"]
     # One at a time: it has no prediction of a batch that works.
     predictor = model.get_predictor()
@@ -144,7 +144,7 @@ RUNNERS = {"cotm": run_cotm, "tmu": run_tmu, "green-tsetlin": run_green}
 def peak_bytes() -> int:
     """Peak resident memory of this process."""
     status = Path("/proc/self/status")
-    if status.exists():  # getrusage on Linux begins with the peak of the process that started us
+    if status.exists():  # on Linux, getrusage includes the peak of the process that started this
         lines = status.read_text().splitlines()
         return 1024 * int(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
     unit = 1 if sys.platform == "darwin" else 1024
