@@ -19,7 +19,9 @@ from cotm.booleanize import (
     Booleanizer,
     Categories,
     Thermometer,
+    base,
 )
+from cotm.booleanize.frames import read_table
 
 
 def polars_frame():
@@ -212,6 +214,19 @@ def test_other_numbers_in_a_bit_column_are_above_or_below_one_half(form):
     assert booleanizer.kinds_[0] == "bit"
     bits = booleanizer.transform(form([[4, 1], [0.25, 1], [-3, 1]]))
     assert np.asarray(bits.todense() if sp.issparse(bits) else bits)[:, 0].tolist() == [1, 0, 0]
+
+
+def test_a_frame_is_read_once_to_fit_and_transform(monkeypatch):
+    read = []
+    monkeypatch.setattr(base, "read_table", lambda X: read.append(X) or read_table(X))
+    frame = pandas_frame()
+    for transformer in (Booleanizer(), Thermometer().set_output(transform="pandas")):
+        X = frame if isinstance(transformer, Booleanizer) else frame[["age", "flag"]]
+        read.clear()
+        bits = transformer.fit_transform(X)
+        assert len(read) == 1
+        np.testing.assert_array_equal(bits, transformer.transform(X))
+    assert isinstance(bits, pd.DataFrame) and bits.columns[0].startswith("age > ")
 
 
 def test_names_are_checked_in_the_words_of_scikit_learn():

@@ -111,15 +111,15 @@ def test_adaptive_threshold_takes_integers_of_any_type(dtype):
 @pytest.mark.parametrize(
     ("images", "message"),
     [
-        (np.full((1, 3, 3), 256), "from 0 to 255, got 256"),
-        (np.full((1, 3, 3), -1), "from 0 to 255, got -1"),
-        (np.full((1, 3, 3), 0.5), r"from 0 to 255, got 0.5.*\(255 \* X\)"),
-        (np.full((1, 3, 3), np.nan), "from 0 to 255, got nan"),
-        (np.full((1, 3, 3), np.inf), "from 0 to 255, got inf"),
+        (np.full((1, 3, 3), 256), "from 0 to 255, but one is 256"),
+        (np.full((1, 3, 3), -1), "from 0 to 255, but one is -1"),
+        (np.full((1, 3, 3), 0.5), r"from 0 to 255, but one is 0.5.*\(255 \* X\)"),
+        (np.full((1, 3, 3), np.nan), "from 0 to 255, but one is nan"),
+        (np.full((1, 3, 3), np.inf), "from 0 to 255, but one is inf"),
         (np.full((1, 3, 3), "a"), "must hold numbers"),
-        (np.zeros((3, 3)), r"got \(3, 3\)"),
-        (np.zeros((1, 0, 3)), r"got \(1, 0, 3\)"),
-        (np.zeros((0, 3, 3)), r"got \(0, 3, 3\)"),
+        (np.zeros((3, 3)), r"images of shape \(3, 3\) must"),
+        (np.zeros((1, 0, 3)), r"images of shape \(1, 0, 3\) must"),
+        (np.zeros((0, 3, 3)), r"images of shape \(0, 3, 3\) must"),
     ],
 )
 def test_adaptive_threshold_refuses_other_images(images, message):
@@ -130,12 +130,12 @@ def test_adaptive_threshold_refuses_other_images(images, message):
 @pytest.mark.parametrize(
     "parameters",
     [
-        *({"window": window} for window in (1, 4, -3, 11.0, True, 10_001, "11")),
+        *({"window": window} for window in (1, 4, -3, 11.5, True, 10_001, "11")),
         *({"constant": constant} for constant in (np.nan, np.inf, "2", None, True)),
     ],
 )
 def test_adaptive_threshold_checks_parameters(parameters):
-    with pytest.raises(ValueError, match=f"{next(iter(parameters))} must be"):
+    with pytest.raises(ValueError, match=f"{next(iter(parameters))}=.* must be"):
         AdaptiveGaussianThreshold(**parameters).fit(np.zeros((1, 3, 3)))
 
 
@@ -174,5 +174,5 @@ def test_image_thermometer_refuses_what_is_not_finite(value):
     thermometer = ImageThermometer().fit(images)
     images[1, 0, 0] = value
     for method in (thermometer.fit, thermometer.transform):
-        with pytest.raises(ValueError, match="Image 1 holds NaN or infinity"):
+        with pytest.raises(ValueError, match="image 1 holds NaN or infinity"):
             method(images)

@@ -1,45 +1,55 @@
-"""What the booleanizers for tables share: each column has a code that turns it into bits."""
+"""What the booleanizers for tables share: every column has a code that turns it into bits."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .checks import VERSION, expect, expect_keys, expect_type
 from .described import Description, with_description
 from .descriptions import BitFeature
-from .encodings import ColumnCode, pack_codes, unpack_codes
-from .frames import Table, default_names, read_table
-from .thresholds import check_n_bits, compare_sparse
+from .encodings import CategoryCode, ColumnCode, NumberCode, pack_codes, unpack_codes
+from .frames import Table, default_names, is_number_text, read_table, row_text
+from .thresholds import compare_sparse
 
-# More texts than this in a column are rather names of rows, or prose.
+# A column with more different texts than this probably holds names of rows, or prose.
 _MANY_TEXTS = 1000
-# So many different numbers are quantities.
+# A column with at least so many different numbers probably holds quantities, and texts among them,
+# if there is at most one for so many numbers, are probably mistakes.
 _MANY_NUMBERS = 20
+_NUMBERS_PER_ODD_TEXT = 20
+# How many names a message shows.
+_MOST_NAMES = 5
 
 
 class TableBooleanizer(TransformerMixin, BaseEstimator):
     """Base of the booleanizers for tables; a subclass says how codes are learned."""
 
-    # The kinds of column that a fitted transformer of this class can have.
-    _kinds: tuple[str, ...]
+    # The codes that a fitted transformer of this class can have.
+    _codes: tuple[type[ColumnCode], ...]
 
     codes_: list[ColumnCode]
     sparse_: bool
-    missing_: np.ndarray
+    missing_: NDArray[np.bool_]
     n_features_in_: int
     n_bits_out_: int
-    feature_names_in_: np.ndarray
+    feature_names_in_: NDArray[np.object_]
 
     def _learn(self, table: Table) -> list[ColumnCode]:
+        """The code of each column of a training table."""
         raise NotImplementedError
+
+    def _checked_params(self) -> dict[str, int]:
+        """The parameters as model files hold them, or a ValueError."""
+        return {}
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn how each column becomes bits.
@@ -54,9 +64,31 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        table = read_table(X)
+        self._fit_table(read_table(X))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn how each column becomes bits, and turn the same data into bits.
+
+        Parameters
+        ----------
+        X : pandas or polars frame, array-like or sparse matrix of shape (n_samples, n_features)
+            Training data.
+        y : ignored
+
+        Returns
+        -------
+        ndarray or CSR matrix of uint8 of shape (n_samples, n_bits_out_)
+            What `transform` returns.
+        """
+        table = read_table(X)  # once for both
+        self._fit_table(table)
+        return self._transform_table(table)
+
+    def _fit_table(self, table: Table) -> None:
         if table.shape[0] == 0 or table.shape[1] == 0:
             what = "sample" if table.shape[0] == 0 else "feature"
+            # The words of scikit-learn, which its own checks look for.
             raise ValueError(
                 f"Found array with 0 {what}(s) (shape={table.shape}) "
                 "while a minimum of 1 is required."
@@ -66,7 +98,6 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
         _warn_of_odd_texts(table, codes)
         _warn_of_rounded_integers(table, codes)
         self._adopt(codes, table.names, sparse=table.matrix is not None)
-        return self
 
     def _adopt(self, codes: list[ColumnCode], names: list[str] | None, *, sparse: bool) -> None:
         self.codes_ = codes
@@ -78,7 +109,8 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        # Made here, for bits of this fitting, and not by transform, which changes nothing.
+        # Made when fitting, because transform must not change the transformer, and bits made now
+        # keep their meaning when it is fitted again.
         self._description = Description(
             functools.partial(_describe_codes, codes, self._names(), sparse)
         )
@@ -94,26 +126,30 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray or CSR matrix of uint8 of shape (n_samples, n_bits_out_)
-                CSR for sparse ``X``, dense otherwise.  It carries what `describe` says, for the
-            rules of a classifier that learns from it.
+            CSR for sparse ``X``, dense otherwise. It carries what `describe` says, for the rules
+            of a classifier that learns from it.
         """
         check_is_fitted(self)
         table = read_table(X)
         self._check_columns(table)
+        if table.matrix is not None and not self.sparse_:
+            raise ValueError(
+                f"X is sparse, but {type(self).__name__} was fitted on dense data, whose bits may "
+                "be 1 for zeros; pass X.toarray(), or fit on sparse data"
+            )
+        return self._transform_table(table)
+
+    def _transform_table(self, table: Table) -> Any:
         if table.matrix is not None:
-            if not self.sparse_:
-                raise ValueError(
-                    f"X is sparse, but {type(self).__name__} was fitted on dense data, whose "
-                    "bits may be 1 for zeros. Pass X.toarray(), or fit on sparse data."
-                )
             return with_description(self._encode_sparse(table.matrix), self._description)
         columns = [
             dataclasses.replace(column, name=name)
             for column, name in zip(table.columns, self._names(), strict=True)
         ]
         if self.sparse_:
+            codes = cast(list[NumberCode], self.codes_)  # sparse data are numbers
             dense = np.column_stack(
-                [code.numbers(column) for code, column in zip(self.codes_, columns, strict=True)]
+                [code.numbers(column) for code, column in zip(codes, columns, strict=True)]
             )
             bits = self._encode_sparse(scipy.sparse.csr_matrix(dense)).toarray()
             return with_description(bits, self._description)
@@ -170,7 +206,7 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return list(self._description.features())
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name of each output bit.
 
         Parameters
@@ -194,7 +230,7 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
         features = _describe_codes(self.codes_, names, self.sparse_)
         return np.array([str(feature) for feature in features], dtype=object)
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The fitted transformer as a JSON-serialisable dict and named numeric arrays.
 
         Returns
@@ -206,10 +242,10 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
         meta = {
             "class": type(self).__name__,
             "version": VERSION,
-            "params": {name: int(value) for name, value in self.get_params().items()},
+            "params": self._checked_params(),
             "names": self._names() if hasattr(self, "feature_names_in_") else None,
             "sparse": self.sparse_,
-            "categories": [[*c.categories] for c in self.codes_ if c.kind == "category"],
+            "categories": [[*c.categories] for c in self.codes_ if isinstance(c, CategoryCode)],
         }
         if not self.sparse_:  # sparse data are numbers
             meta["types"] = [code.type for code in self.codes_]
@@ -217,20 +253,20 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
 
     @classmethod
     def _from_state(cls, meta: dict[str, Any], arrays: dict[str, Any]) -> Any:
-        """The transformer that ``to_state`` described; the input may be hostile."""
+        """The transformer that ``to_state`` described; every part is checked."""
         keys = ("class", "version", "params", "names", "sparse", "categories", "types")
         expect_keys({"types": None, **meta}, keys, "meta")
         expect_keys(meta["params"], cls().get_params(), "params")
         for name, value in meta["params"].items():
             expect_type(value, int, name)
         transformer = cls(**meta["params"])
-        limit = check_n_bits(meta["params"].get("n_bits", 1))
+        limit = transformer._checked_params().get("n_bits", 1)
         sparse = expect_type(meta["sparse"], bool, "sparse")
-        types = meta.get("types")  # files of old do not say
+        types = meta.get("types")  # the oldest files do not say
         codes = unpack_codes(meta["categories"], types, arrays, limit)
         # Sparse data are numbers.
-        allowed = {"number", "bit"}.intersection(cls._kinds) if sparse else {*cls._kinds}
-        odd = sorted({code.kind for code in codes} - allowed)
+        allowed = [code for code in cls._codes if not sparse or issubclass(code, NumberCode)]
+        odd = sorted({code.kind for code in codes if type(code) not in allowed})
         expect(not odd, f"{cls.__name__} with sparse={sparse} has no columns of kind {odd}")
         if sparse:
             expect(types is None, "sparse data have no types")
@@ -247,9 +283,9 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = "number" in self._kinds
-        tags.input_tags.string = "category" in self._kinds
-        tags.input_tags.categorical = "category" in self._kinds
+        tags.input_tags.sparse = NumberCode in self._codes
+        tags.input_tags.string = CategoryCode in self._codes
+        tags.input_tags.categorical = CategoryCode in self._codes
         tags.transformer_tags.preserves_dtype = []
         return tags
 
@@ -270,38 +306,30 @@ def _warn_of_many_texts(table: Table, codes: list[ColumnCode]) -> None:
     many = [f"{name!r} ({count:,})" for name, count in counts if count > _MANY_TEXTS]
     if many:
         warnings.warn(
-            f"Text with more than {_MANY_TEXTS:,} different values becomes a bit for each: column "
-            f"{', '.join(many[:5])}{', ...' if len(many) > 5 else ''}. Drop what names rows, put "
-            "rare values together, or use a vectorizer such as CountVectorizer(binary=True) for "
-            "prose.",
+            f"text with more than {_MANY_TEXTS:,} different values becomes a bit for each: column "
+            f"{', '.join(many[:_MOST_NAMES])}{', ...' if len(many) > _MOST_NAMES else ''}; drop "
+            "what names rows, put rare values together, or use a vectorizer such as "
+            "CountVectorizer(binary=True) for prose",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
 def _warn_of_odd_texts(table: Table, codes: list[ColumnCode]) -> None:
-    """A column of numbers with a few texts among them is taken for categories: say whose fault."""
+    """Name a text that makes categories of a column which otherwise holds numbers."""
     for column, code in zip(table.columns, codes, strict=False):
         texts = [value for value in code.categories if isinstance(value, str)]
-        odd = [text for text in texts if not _is_number(text)]
+        odd = [text for text in texts if not is_number_text(text)]
         numbers = len(code.categories) - len(odd)
-        if odd and numbers >= _MANY_NUMBERS and len(odd) <= numbers // 20:
+        if odd and numbers >= _MANY_NUMBERS and len(odd) <= numbers // _NUMBERS_PER_ODD_TEXT:
             row = column.plain().index(odd[0])
             warnings.warn(
-                f"Column {column.name!r} holds {numbers:,} different numbers and the text "
-                f"{odd[0]!r} (row {row}, counted from 0), so all of them become categories. "
-                "Correct the text, or make it missing (NaN).",
+                f"column {column.name!r} holds {numbers:,} different numbers and the text "
+                f"{odd[0]!r} ({row_text(row)}), so all of them become categories; correct the "
+                "text, or make it missing (NaN)",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _warn_of_rounded_integers(table: Table, codes: list[ColumnCode]) -> None:
@@ -309,12 +337,12 @@ def _warn_of_rounded_integers(table: Table, codes: list[ColumnCode]) -> None:
         rounded = column.rounded_integer() if code.type in ("number", "bit") else None
         if rounded is not None:
             warnings.warn(
-                f"Column {column.name!r} holds integers beyond 2**53 such as {rounded}, which are "
-                "rounded to float64, so that neighbours become equal. Subtract an offset first, "
+                f"column {column.name!r} holds integers beyond 2**53 such as {rounded}, which are "
+                "rounded to float64, so that neighbours become equal; subtract an offset first, "
                 "or, if they are names rather than quantities, drop the column or turn it into "
-                "text.",
+                "text",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 
@@ -333,5 +361,6 @@ def names_message(names: list[str], fitted: list[str]) -> str:
 
 
 def _bullets(names: list[str]) -> str:
-    """At most five names, one to a line."""
-    return "".join(f"- {name}\n" for name in names[:5]) + ("- ...\n" if len(names) > 5 else "")
+    """The first names, one to a line."""
+    lines = "".join(f"- {name}\n" for name in names[:_MOST_NAMES])
+    return lines + ("- ...\n" if len(names) > _MOST_NAMES else "")

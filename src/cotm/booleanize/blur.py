@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
+
+Planes = NDArray[np.float32]
 
 # Kernels that OpenCV uses for small windows instead of computing them.
 _SMALL_KERNELS = {
@@ -13,24 +16,24 @@ _SMALL_KERNELS = {
 }
 
 
-def gaussian_kernel(window: int) -> np.ndarray:
-    """OpenCV's float32 kernel for a window and no given sigma."""
+def gaussian_kernel(window: int) -> NDArray[np.float32]:
+    """The kernel that OpenCV uses for a window if no sigma is given."""
     if window in _SMALL_KERNELS:
         return np.array(_SMALL_KERNELS[window], dtype=np.float32)
     sigma = 0.3 * ((window - 1) * 0.5 - 1) + 0.8
     distance = np.arange(window) - window // 2
     weights = np.exp(-(distance**2) / (2 * sigma**2))
-    kernel: np.ndarray = (weights / weights.sum()).astype(np.float32)
+    kernel: NDArray[np.float32] = (weights / weights.sum()).astype(np.float32)
     return kernel
 
 
-def blur(planes: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+def blur(planes: Planes, kernel: NDArray[np.float32]) -> Planes:
     """Gaussian blur of (H, W, N) float32 planes in the float32 steps of OpenCV.
 
     OpenCV adds up the taps of a row from left to right, then those of a column from the
-    middle outwards in pairs.  Most columns go through vector registers, where multiplying and
-    adding is one operation with one rounding ("fused"); what is left at the right edge, less
-    than one register (of 4 pixels for rows, of 8 for columns), goes through plain code.
+    middle outwards in pairs. Most columns go through vector registers, where multiplying and
+    adding is one operation with one rounding ("fused"). What is left at the right edge, fewer
+    pixels than fill a register (4 for rows, 8 for columns), goes through plain code.
     """
     height, width, _ = planes.shape
     taps = len(kernel)
@@ -64,9 +67,9 @@ def blur(planes: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     return planes
 
 
-def _weighted_sum(terms: list[np.ndarray], weights: np.ndarray, fused_from: int) -> np.ndarray:
+def _weighted_sum(terms: list[Planes], weights: NDArray[np.float32], fused_from: int) -> Planes:
     """Sum of weighted float32 terms, in order; from one index on with fused multiply-adds."""
-    total: np.ndarray = terms[0] * weights[0]
+    total: Planes = terms[0] * weights[0]
     for index in range(1, len(terms)):
         if index >= fused_from:
             # A product of two float32 is exact in float64, so rounding happens in the sum only.

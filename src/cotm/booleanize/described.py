@@ -1,4 +1,4 @@
-"""Bits that know what they mean, so that a classifier behind a transformer can say it."""
+"""Arrays of bits that carry what the bits mean, for the rules of a classifier behind them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .frames import unmask
 
 
 class Description:
-    """What the bits of a fitted transformer mean, worked out when first asked for.
+    """What the bits of a fitted transformer mean, computed when it is first needed.
 
-    It stays what it was when the transformer is fitted again.
+    It does not change when the transformer is fitted again.
     """
 
     def __init__(self, make: Callable[[], list[BitFeature]]) -> None:
@@ -29,17 +29,18 @@ class Description:
         return self._features
 
     def __reduce__(self) -> Any:
-        # Asked or not, the pickle is the same, for caches that go by it.
+        # The pickle is the same before and after the features were computed, for caches that
+        # identify objects by their pickles.
         return Description, (self._make,)
 
 
 class DescribedBits(np.ndarray):
     """An array of bits with a description of its last axis.
 
-    Choosing rows and pickling keep the description.  Whatever else makes a new array of this one
-    loses it (also copying, which NumPy does before it rearranges), and so does writing into it,
-    unless through another view: a name may be lost, but none is wrong.  Arithmetic gives plain
-    arrays.
+    Choosing rows and pickling keep the description. Everything else that makes a new array of this
+    one loses it; so does copying, because NumPy copies before it rearranges. Writing into the
+    array loses it too, unless another view is written to. So a description may be lost, but
+    is never wrong. Arithmetic gives plain arrays.
     """
 
     bit_description: Description | None
@@ -96,7 +97,7 @@ def _plain(array: Any) -> Any:
 
 
 def _picks_rows(key: Any) -> bool:
-    """Whether an index chooses among rows and leaves the other axes alone."""
+    """Whether an index chooses rows and nothing on the other axes."""
     if isinstance(key, tuple):
         rest = key[1:]
         if any(part is not Ellipsis and not _is_everything(part) for part in rest):

@@ -1,4 +1,4 @@
-"""What one output bit says, as data first and text second."""
+"""What one output bit means, as data and as text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .checks import expect, expect_type
 
@@ -32,22 +33,22 @@ class BitFeature:
     column : str
         Name of the input column (for images, of the channel).
     op : {"bit", ">", "<=", "=", "missing", "pixel"}
-        How the column is tested.  ``"pixel"`` compares a pixel with the mean around it.
+        How the column is tested. ``"pixel"`` compares a pixel with the mean around it.
     value : str, int, float, bool or None
         What the column is compared with; None for ``"bit"`` and ``"missing"``.
     text : str, optional
         How names write ``value``; derived from ``value`` when empty.
     index : int, optional
-        Number of the input column, which tells columns of one name apart.
+        Number of the input column, which tells columns of the same name apart.
 
     Notes
     -----
     Dates, durations and times of day are compared as seconds: ``value`` is a float, and ``text``
     says the same to the microsecond, as in ``2021-03-05 14:30``, ``2 days 03:00:00`` and
-    ``14:30:00``.  Dates are seconds since 1970, those with a time zone in UTC.
+    ``14:30:00``. Dates are seconds since 1970, those with a time zone in UTC.
 
-    A missing value sets none of its column's bits, so it also makes every negated text of its
-    column come out true.
+    A missing value sets none of the bits that compare its column with something, so the negated
+    texts of all these bits hold for it.
 
     Examples
     --------
@@ -64,7 +65,7 @@ class BitFeature:
 
     def __post_init__(self) -> None:
         if self.op not in _PHRASES:
-            raise ValueError(f"op must be one of {sorted(_PHRASES)}, got {self.op!r}.")
+            raise ValueError(f"op={self.op!r} must be one of {', '.join(map(repr, _PHRASES))}")
 
     def _phrase(self, which: int) -> str:
         return _PHRASES[self.op][which].format(
@@ -81,7 +82,7 @@ class BitFeature:
 
 def threshold_features(
     column: str,
-    thresholds: np.ndarray,
+    thresholds: NDArray[np.float64],
     *,
     from_zero: bool = False,
     measure: str | None = None,
@@ -102,7 +103,7 @@ def features_to_state(features: list[BitFeature]) -> list[list[Any]]:
 
 
 def features_from_state(state: Any, count: int) -> list[BitFeature]:
-    """The ``count`` features that ``features_to_state`` wrote; the input may be hostile."""
+    """The ``count`` features that ``features_to_state`` wrote; every part is checked."""
     expect_type(state, list, "bit_features")
     expect(len(state) == count, f"bit_features must be {count}, got {len(state)}")
     return [_feature_from_state(entry) for entry in state]
@@ -137,7 +138,7 @@ def value_texts(values: Sequence[object]) -> list[str]:
     return [one(value) for value in values]
 
 
-def number_texts(values: np.ndarray) -> list[str]:
+def number_texts(values: NDArray[np.float64]) -> list[str]:
     """Short texts for increasing numbers, precise enough to tell neighbours apart."""
     gaps = np.diff(values, prepend=-np.inf, append=np.inf)
     rooms: Iterable[float] = np.minimum(gaps[:-1], gaps[1:]).tolist()
@@ -145,20 +146,22 @@ def number_texts(values: np.ndarray) -> list[str]:
 
 
 def _shortest(value: float, room: float) -> str:
-    # Halves are the midpoints of integers: rounding one would move it onto an integer, where
-    # the text says something else than the bit.
+    """A short text for a number whose nearest neighbour is ``room`` away."""
+    # A half is the midpoint of two integers. Rounded to one of them, its text would say something
+    # else about that integer than the bit does.
     if abs(value) < 1e15 and (2 * value).is_integer():
         return _digits(value, 17)
     text = _digits(value, 6)
     if room == np.inf or abs(float(text) - value) <= min(1e-9 * abs(value), room / 100):
         return text
-    # An error of a hundredth of the distance to the next threshold is lost on a reader.
+    # No reader notices an error of a hundredth of the distance to the next threshold.
     texts = (_digits(value, count) for count in range(3, 17))
     close = (text for text in texts if abs(float(text) - value) <= room / 100)
     return next(close, repr(value))
 
 
 def _digits(value: float, count: int) -> str:
+    """A number with so many significant digits."""
     if value == 0 or 1e-5 <= abs(value) < 1e15:
         return np.format_float_positional(
             value, precision=count, unique=False, fractional=False, trim="-"
@@ -194,7 +197,7 @@ def _duration_text(seconds: float) -> str:
     micro = _microseconds(seconds)
     days, rest = divmod(abs(micro), _DAY)
     if micro < 0 and rest:
-        # A sign before days and a clock would leave open whether it holds for both.
+        # In "-2 days 03:00:00" it would be unclear whether the sign holds for the hours, too.
         return f"-{_clock_text(-micro)}"
     parts = [f"{days if micro > 0 else -days} day{'s' if days > 1 else ''}"] * bool(days)
     if rest or not days:
@@ -207,7 +210,6 @@ def _time_text(seconds: float) -> str:
     return _duration_text(seconds) if seconds < 0 else _clock_text(_microseconds(seconds))
 
 
-# In microseconds.
-_DAY = 86_400_000_000
+_DAY = 86_400_000_000  # microseconds
 
 _TEMPORAL_TEXTS = {"date": _date_text, "duration": _duration_text, "time": _time_text}

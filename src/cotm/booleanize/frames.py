@@ -1,4 +1,4 @@
-"""Reading tables of every supported kind into plain columns, with no data-frame import."""
+"""Reading tables of every kind into plain columns, without importing pandas or polars."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
+#: What a cell is once it was read; None where it is missing.
 Plain = str | int | float | bool | None
 
 #: What a column of quantities may measure; model files use these words.
 MEASURES = ("number", "date", "duration", "time")
 
-# Missing markers of pandas and of masked arrays, by name because pandas need not be installed.
+# Types of the missing markers of pandas and masked arrays; by name, as pandas may not be installed.
 _MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")
 
 _TEMPORAL = {
@@ -26,15 +28,15 @@ _TEMPORAL = {
     "time": (datetime.time,),
 }
 
-# From here on float64 leaves out integers.
+# Beyond this, float64 cannot represent all integers.
 _FIRST_GAP = 2**53
 
 
 class Quantities(NamedTuple):
-    """A column as float64 with NaN where missing, and what it measures; None if all are."""
+    """A column as float64, NaN where missing, and what it measures; None if all are missing."""
 
     measure: str | None
-    values: np.ndarray
+    values: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Column:
     """One column: its values as any NumPy array, and whether it was declared categorical."""
 
     name: str
-    data: np.ndarray
+    data: NDArray[Any]
     categorical: bool = False
 
     def plain(self) -> list[Plain]:
@@ -51,8 +53,8 @@ class Column:
             if np.isnat(self.data).all():
                 return [None] * len(self.data)
             raise ValueError(
-                f"Column {self.name!r} holds {self.data.dtype}; dates and durations are no "
-                "categories. Convert the column to text or to numbers first."
+                f"column {self.name!r} holds {self.data.dtype}, but dates and durations are no "
+                "categories; convert the column to text or to numbers first"
             )
         return [self._plain_cell(row, cell) for row, cell in enumerate(self.data.tolist())]
 
@@ -64,7 +66,7 @@ class Column:
             return cell if cell == cell else None
         if kind.__name__ in _MISSING_TYPES:
             return None
-        # Not dates: the item of one in nanoseconds is a bare integer.
+        # Not durations, which NumPy counts among integers: their item may be a bare number.
         if isinstance(cell, np.bool_ | np.number) and not isinstance(cell, np.timedelta64):
             return self._plain_cell(row, cell.item())
         if isinstance(cell, str):
@@ -74,13 +76,13 @@ class Column:
         if isinstance(cell, numbers.Real | Decimal):
             return self._plain_cell(row, as_float(cell))
         raise ValueError(
-            f"Column {self.name!r} holds {cell!r:.200} of type {kind.__name__} in {row_text(row)}; "
-            "cells must be numbers, booleans, text or missing. Convert the column to one of "
-            "these first."
+            f"column {self.name!r} holds {cell!r:.200} of type {kind.__name__} in {row_text(row)}, "
+            "but cells must be numbers, booleans, text or missing; convert the column to one of "
+            "these first"
         )
 
     def quantities(self) -> Quantities | None:
-        """The cells as finite numbers, NaN where missing; None when some are no numbers.
+        """The cells as finite numbers, NaN where missing; None if some of them are text.
 
         Dates, durations and times of day count as seconds.
         """
@@ -100,14 +102,14 @@ class Column:
         return Quantities(None, found.values) if np.isnan(found.values).all() else found
 
     def temporal(self) -> Quantities | None:
-        """The seconds of a column of dates, durations or times; None for any other column."""
+        """A column of dates, durations or times of day in seconds; None for any other column."""
         kind = self.data.dtype.kind
         if kind in "mM":
             return Quantities("date" if kind == "M" else "duration", _seconds(self.data))
         if kind != "O":
             return None
         cells = self.data.tolist()
-        # Few types, however many cells.  NaT calls itself a date.
+        # There are few types, however many cells. NaT is left out, because it is a date by type.
         kinds = [kind for kind in {*map(type, cells)} if kind.__name__ not in _MISSING_TYPES]
         measures = {
             measure
@@ -128,7 +130,7 @@ class Column:
         return Quantities(measure, values)
 
     def rounded_integer(self) -> int | None:
-        """The first integer that float64 has no room for, if there is one."""
+        """The first integer that float64 cannot represent, if there is one."""
         kind, data = self.data.dtype.kind, self.data
         if kind == "O":
             whole = (cell for cell in data.tolist() if isinstance(cell, int | np.integer))
@@ -143,15 +145,21 @@ class Column:
         return int(data[lost][0]) if lost.any() else None
 
     def first_text(self) -> tuple[int, str, bool]:
-        """Row and text of the first cell that is no number; True where all texts are numbers."""
+        """Row and text of the first text that is no number, and False.
+
+        If all texts are numbers: row and text of the first text, and True.
+        """
         texts = [(row, cell) for row, cell in enumerate(self.plain()) if isinstance(cell, str)]
-        odd = next(((row, text) for row, text in texts if not _is_number(text)), None)
+        odd = next(((row, text) for row, text in texts if not is_number_text(text)), None)
         return (*texts[0], True) if odd is None else (*odd, False)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table: columns, or instead a canonical float64 CSR matrix; names when it has any."""
+    """A table as columns, or, if it is sparse, as a canonical float64 CSR matrix.
+
+    ``names`` is None if the columns have no names.
+    """
 
     names: list[str] | None
     shape: tuple[int, int]
@@ -189,8 +197,8 @@ def as_float(number: Any) -> float:
 def reject_infinity(name: str, row: int, value: float) -> NoReturn:
     """Raise the ValueError for an infinite number."""
     raise ValueError(
-        f"Column {name!r} holds {value} in {row_text(row)}; infinity has no place among "
-        "thresholds. Replace it by a finite number or by NaN (missing)."
+        f"column {name!r} holds {value} in {row_text(row)}, but thresholds need finite numbers; "
+        "replace it by a finite number or by NaN (missing)"
     )
 
 
@@ -207,15 +215,16 @@ def _is_missing(cell: Any) -> bool:
     return isinstance(cell, float | np.floating) and bool(cell != cell)
 
 
-def _is_number(text: str) -> bool:
+def is_number_text(text: str) -> bool:
+    """Whether data frames would read a text as a number."""
     try:
         float(text)
     except ValueError:
         return False
-    return "_" not in text  # Python reads 1_000, data frames do not
+    return "_" not in text  # Python reads 1_000 as a number, data frames do not
 
 
-def _seconds(times: np.ndarray) -> np.ndarray:
+def _seconds(times: NDArray[Any]) -> NDArray[np.float64]:
     micro = times.astype(f"{times.dtype.kind}8[us]")
     return np.where(np.isnat(micro), np.nan, micro.astype(np.int64) / 1e6)
 
@@ -241,7 +250,7 @@ def read_table(X: Any) -> Table:
     if scipy.sparse.issparse(X):
         return _read_sparse(X)
     if hasattr(X, "collect_schema") and not hasattr(X, "get_columns"):
-        raise ValueError("X is a lazy frame, which holds no data yet. Pass X.collect().")
+        raise ValueError("X is a lazy frame, which holds no data yet; pass X.collect()")
     if hasattr(X, "get_columns"):
         names = string_names(X.columns)
         series = X.get_columns()
@@ -251,7 +260,7 @@ def read_table(X: Any) -> Table:
         names = string_names(X.columns)
         series = [X.iloc[:, index] for index in range(X.shape[1])]
         data = [_from_pandas(column) for column in series]
-        # Integer codes declared to be categories are no quantities.
+        # Categories may be coded as integers, which are no quantities then.
         categorical = [hasattr(column.dtype, "categories") for column in series]
     elif isinstance(X, NamedArray):
         names = X.columns
@@ -266,26 +275,26 @@ def read_table(X: Any) -> Table:
 
 
 def string_names(labels: Sequence[Any]) -> list[str] | None:
-    """Columns' names if all of them are text, None if none is."""
+    """The columns' names if all of them are text, None if none is text."""
     texts = [isinstance(label, str) for label in labels]
     if all(texts):
         return [str(label) for label in labels]
     if any(texts):
         raise ValueError(
-            f"Column names must be all text or all not, got {list(labels)!r}. "
-            "Convert them with X.columns = X.columns.astype(str)."
+            f"X.columns={list(labels)!r} must be all text or all not; convert them with "
+            "X.columns = X.columns.astype(str)"
         )
     return None
 
 
-def _objects(cells: Sequence[Any]) -> np.ndarray:
+def _objects(cells: Sequence[Any]) -> NDArray[np.object_]:
     # np.array(cells, dtype=object) would turn nested lists into a second dimension.
     array = np.empty(len(cells), dtype=object)
     array[:] = cells
     return array
 
 
-def _from_polars(series: Any) -> np.ndarray:
+def _from_polars(series: Any) -> NDArray[Any]:
     dtype = series.dtype
     if dtype.is_temporal() and str(dtype) != "Time":
         return np.asarray(series.to_numpy())
@@ -295,17 +304,20 @@ def _from_polars(series: Any) -> np.ndarray:
     return _objects(series.to_list())
 
 
-def _from_pandas(series: Any) -> np.ndarray:
+def _from_pandas(series: Any) -> NDArray[Any]:
     if isinstance(series.dtype, np.dtype):
         return np.asarray(series.to_numpy())
     kind = getattr(series.dtype, "kind", "O")
-    if kind in "mM":  # with a time zone, or of pyarrow
+    if kind in "mM":  # dates with a time zone, or dates and durations of pyarrow
         return np.asarray(series.to_numpy(dtype=f"{kind}8[us]"))
     return np.asarray(series.to_numpy(dtype=object))
 
 
 def unmask(array: Any) -> Any:
-    """A masked array with missing values in place of its mask; anything else as it is."""
+    """A masked array as a plain one, with missing values where it was masked.
+
+    Anything else is returned as it is; so are masked records, which are taken apart first.
+    """
     if not isinstance(array, np.ma.MaskedArray) or array.dtype.names is not None:
         return array
     data, mask = np.asarray(array.data), np.ma.getmaskarray(array)
@@ -322,33 +334,36 @@ def unmask(array: Any) -> Any:
     return data
 
 
-def _from_array(X: Any) -> tuple[np.ndarray, list[str] | None, list[np.ndarray]]:
-    # A list of rows may mix numbers and text, which an array without dtype=object would
-    # turn into text.
+def _from_array(X: Any) -> tuple[NDArray[Any], list[str] | None, list[NDArray[Any]]]:
+    """An array or a list of rows as an array, its columns' names if it has any, its columns."""
     X = unmask(X)
-    if isinstance(X, np.ma.MaskedArray) and X.ndim == 1:  # of records, which unmask leaves alone
+    if isinstance(X, np.ma.MaskedArray) and X.ndim == 1:  # masked records
         names = list(X.dtype.names)
         return X, names, [np.asarray(unmask(X[name])) for name in names]
+    # A list of rows may mix numbers and text; without dtype=object all of it would become text.
     array = np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
     if array.dtype.names is not None and array.ndim == 1:
         return array, list(array.dtype.names), [array[name] for name in array.dtype.names]
     if array.ndim != 2:
+        # The first words are those of scikit-learn, which its own checks look for.
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead (shape {array.shape}). "
             "Reshape your data to one row per sample and one column per feature: a single "
-            "feature with X.reshape(-1, 1), a single sample with X.reshape(1, -1)."
+            "feature with X.reshape(-1, 1), a single sample with X.reshape(1, -1)"
         )
     if array.dtype.kind == "c":
-        raise ValueError("Complex data not supported. Pass real and imaginary parts instead.")
+        # The first words are those of scikit-learn, which its own checks look for.
+        raise ValueError("Complex data not supported; pass real and imaginary parts instead")
     return array, None, list(array.T)
 
 
 def _read_sparse(X: Any) -> Table:
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise ValueError(
-            f"A sparse X must be a matrix of real numbers, got {X.ndim} dimension(s) of {X.dtype}."
+            f"a sparse X must be a matrix of real numbers, but it has {X.ndim} dimension(s) of "
+            f"{X.dtype}; pass X.real and X.imag, or one row for each example"
         )
-    matrix = X.tocsr().astype(np.float64)  # a copy, also of a float64 CSR matrix
+    matrix = X.tocsr().astype(np.float64)  # always a copy, so X stays as it is
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     infinite = np.flatnonzero(np.isinf(matrix.data))

@@ -8,22 +8,27 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.parameters import check_integer
 from .blur import blur, gaussian_kernel
 from .checks import VERSION, expect, expect_keys, expect_type, pack_groups, unpack_groups
 from .described import Description, with_description
 from .descriptions import BitFeature, threshold_features
 from .frames import unmask
-from .thresholds import check_n_bits, learn_thresholds
+from .thresholds import Thresholds, check_n_bits, learn_thresholds
 
 # Pixels per block of work: large enough for NumPy, small enough for the processor's cache.
 _BLOCK = 200_000
 
-# Far beyond use; they keep a damaged model file from asking for all memory.
+# More than anyone needs, so that a damaged model file cannot ask for all memory.
 _MAX_WINDOW = 9999
 _MAX_CHANNELS = 65536
+
+# Pixels and their means are from 0 to 255, so larger constants make all bits equal.
+_MAX_CONSTANT = 256
 
 
 class _ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -31,18 +36,20 @@ class _ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     n_channels_: int
 
-    def _channels(self, X: Any, *, fitting: bool = False) -> np.ndarray:
+    def _channels(self, X: Any, *, fitting: bool = False) -> NDArray[Any]:
         """Images as (N, H, W, C), checked."""
         images = np.asarray(unmask(X))
         if images.ndim == 3:
             images = images[..., None]
         if images.ndim != 4 or 0 in images.shape[1:] or (fitting and len(images) == 0):
             raise ValueError(
-                "Images must have shape (n_images, height, width) or (n_images, height, width, "
-                f"channels) with no empty axis, got {np.shape(X)}."
+                f"images of shape {np.shape(X)} must have the shape (n_images, height, width) or "
+                "(n_images, height, width, channels), with no empty axis; reshape them"
             )
         if images.dtype.kind not in "biuf":
-            raise ValueError(f"Images must hold numbers, got dtype {images.dtype}.")
+            raise ValueError(
+                f"images of dtype {images.dtype} must hold numbers; convert them with astype"
+            )
         if images.dtype.kind == "b":
             images = images.astype(np.uint8)
         self._check_values(images)
@@ -53,10 +60,12 @@ class _ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             )
         return images
 
-    def _check_values(self, images: np.ndarray) -> None:
+    def _check_values(self, images: NDArray[Any]) -> None:
+        """Raise a ValueError for pixels that this booleanizer cannot take."""
         raise NotImplementedError
 
     def _channel_features(self, name: str, channel: int) -> list[BitFeature]:
+        """What each bit of one input channel, called ``name``, means."""
         raise NotImplementedError
 
     def describe(self, shape: tuple[int, ...] | None = None) -> list[BitFeature]:
@@ -65,7 +74,7 @@ class _ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         Parameters
         ----------
         shape : tuple of int, optional
-            Shape of one image, (H, W) or (H, W, C), to be checked against the fitted one.
+            Shape of one image, (H, W) or (H, W, C); its channels must be as many as in training.
 
         Returns
         -------
@@ -74,8 +83,8 @@ class _ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         check_is_fitted(self)
         if shape is not None and (shape[2] if len(shape) > 2 else 1) != self.n_channels_:
             raise ValueError(
-                f"shape {tuple(shape)} does not have the {self.n_channels_} channels of the "
-                "training images."
+                f"shape={tuple(shape)} must have the {self.n_channels_} channels of the training "
+                "images"
             )
         names = (
             ["pixel"]
@@ -88,11 +97,12 @@ class _ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             for feature in self._channel_features(name, channel)
         ]
 
-    def _described(self, bits: np.ndarray) -> np.ndarray:
-        described: np.ndarray = with_description(bits, Description(partial(list, self.describe())))
+    def _described(self, bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        description = Description(partial(list, self.describe()))
+        described: NDArray[np.uint8] = with_description(bits, description)
         return described
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name of each output channel.
 
         Parameters
@@ -114,7 +124,7 @@ class _ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
 
 class AdaptiveGaussianThreshold(_ImageBooleanizer):
-    """Images as bits: is a pixel brighter than the weighted mean around it, less a constant?
+    """Images as bits: is a pixel brighter than the weighted mean around it minus a constant?
 
     Equal bit for bit to ``cv2.adaptiveThreshold(image, 1, cv2.ADAPTIVE_THRESH_GAUSSIAN_C,
     cv2.THRESH_BINARY, window, constant)`` on every image and channel.
@@ -124,21 +134,22 @@ class AdaptiveGaussianThreshold(_ImageBooleanizer):
     window : int, default=11
         Odd width of the neighbourhood, at least 3.
     constant : float, default=2
-        What is taken off the mean; rounded up.
+        What is subtracted from the mean; rounded up to an integer.
 
     Attributes
     ----------
     n_channels_ : int
         Number of channels of the training images.
     n_bits_out_ : int
-        Number of output channels, the same.
+        Number of output channels, which is the same.
 
     Notes
     -----
-    Where a mean lies within rounding of a half, OpenCV's bit depends on how its build orders and
-    rounds float32 sums.  This class mirrors the wheels of OpenCV 4.13 and 5.0 for x86-64, on a
-    processor with AVX2.  Older wheels agree where the width of images is a multiple of eight;
-    elsewhere, and on other processors, a bit in many millions may differ.
+    OpenCV rounds means to integers. If a mean lies very close to the middle between two integers,
+    the result depends on the order in which a build of OpenCV adds float32 numbers. This class
+    mirrors the wheels of OpenCV 4.13 and 5.0 for x86-64, on a processor with AVX2. Older wheels
+    agree on images whose width is a multiple of eight; otherwise, and on other processors, a bit
+    in many millions may differ.
 
     Examples
     --------
@@ -156,24 +167,17 @@ class AdaptiveGaussianThreshold(_ImageBooleanizer):
 
     def _parameters(self) -> tuple[int, int]:
         """Window and rounded constant, checked."""
-        window, constant = self.window, self.constant
-        if (
-            isinstance(window, bool)
-            or not isinstance(window, numbers.Integral)
-            or not 3 <= window <= _MAX_WINDOW
-            or window % 2 == 0
-        ):
-            raise ValueError(
-                f"window must be an odd integer from 3 to {_MAX_WINDOW}, got {window!r}."
-            )
+        window = check_integer("window", self.window, 3, _MAX_WINDOW)
+        if window % 2 == 0:
+            raise ValueError(f"window={window} must be odd; take {window - 1} or {window + 1}")
+        constant = self.constant
         if (
             isinstance(constant, bool)
             or not isinstance(constant, numbers.Real)
             or not math.isfinite(constant)
         ):
-            raise ValueError(f"constant must be a finite number, got {constant!r}.")
-        # Beyond +-256 all bits are alike.
-        return int(window), max(-256, min(256, math.ceil(constant)))
+            raise ValueError(f"constant={constant!r:.200} must be a finite number")
+        return window, max(-_MAX_CONSTANT, min(_MAX_CONSTANT, math.ceil(constant)))
 
     def fit(self, X: Any, y: Any = None) -> AdaptiveGaussianThreshold:
         """Check the parameters and count channels; nothing else is learned.
@@ -195,17 +199,17 @@ class AdaptiveGaussianThreshold(_ImageBooleanizer):
         self.n_channels_ = self.n_bits_out_ = n_channels
         return self
 
-    def _check_values(self, images: np.ndarray) -> None:
+    def _check_values(self, images: NDArray[Any]) -> None:
         if images.dtype == np.uint8:
             return
         wrong = ~((images >= 0) & (images <= 255) & (images == np.rint(images)))
         if wrong.any():
             raise ValueError(
-                f"Pixels must be integers from 0 to 255, got {images[wrong][0]}. Scale them "
-                "first: pixels from 0 to 1 with (255 * X).round()."
+                f"pixels must be integers from 0 to 255, but one is {images[wrong][0]}; scale "
+                "them first, those from 0 to 1 with (255 * X).round()"
             )
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> NDArray[np.uint8]:
         """Turn pixels into bits.
 
         Parameters
@@ -221,8 +225,8 @@ class AdaptiveGaussianThreshold(_ImageBooleanizer):
         window, constant = self._parameters()
         images = self._channels(X)
         kernel = gaussian_kernel(window)
-        # Each channel is an image of its own, and images go last: then NumPy's inner loops run
-        # along many images instead of one short row.
+        # Each channel is an image of its own. Images are the last axis, so that NumPy's inner
+        # loops run along many images instead of one short row.
         n_images, height, width, channels = images.shape
         planes = images.transpose(1, 2, 0, 3).reshape(height, width, -1)
         bits = np.empty(planes.shape, dtype=np.uint8)
@@ -239,7 +243,7 @@ class AdaptiveGaussianThreshold(_ImageBooleanizer):
     def _channel_features(self, name: str, channel: int) -> list[BitFeature]:
         return [BitFeature(name, "pixel", self._parameters()[1])]
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The fitted transformer as a JSON-serialisable dict and named numeric arrays.
 
         Returns
@@ -248,8 +252,8 @@ class AdaptiveGaussianThreshold(_ImageBooleanizer):
         arrays : dict of str to ndarray
         """
         check_is_fitted(self)
-        params = {"window": int(self.window), "constant": float(self.constant)}
-        return _meta(self, params), {}
+        window, _ = self._parameters()
+        return _meta(self, {"window": window, "constant": float(self.constant)}), {}
 
     @classmethod
     def _from_state(cls, meta: dict[str, Any], arrays: Any) -> AdaptiveGaussianThreshold:
@@ -263,9 +267,8 @@ class AdaptiveGaussianThreshold(_ImageBooleanizer):
 class ImageThermometer(_ImageBooleanizer):
     """Images as bits ``value > t``, with thresholds t for each channel.
 
-    Thresholds lie midway between neighbouring values of a channel, at the quantiles over all
-    training pixels, where a value that fills more than its share of the pixels counts as one
-    share.
+    Thresholds lie midway between neighbouring values of a channel, at the quantiles of all
+    training pixels. A value that fills more than its share of the pixels counts as one share.
 
     Parameters
     ----------
@@ -317,20 +320,20 @@ class ImageThermometer(_ImageBooleanizer):
         ]
         return self._adopt(learn_thresholds(groups, n_bits))
 
-    def _adopt(self, thresholds: list[np.ndarray]) -> ImageThermometer:
+    def _adopt(self, thresholds: list[Thresholds]) -> ImageThermometer:
         self.thresholds_ = thresholds
         self.n_channels_ = len(thresholds)
         self.n_bits_out_ = sum(map(len, thresholds))
         return self
 
-    def _check_values(self, images: np.ndarray) -> None:
+    def _check_values(self, images: NDArray[Any]) -> None:
         if images.dtype.kind == "f" and not np.isfinite(images).all():
             image = int(np.flatnonzero(~np.isfinite(images).all(axis=(1, 2, 3)))[0])
             raise ValueError(
-                f"Image {image} holds NaN or infinity. Replace such pixels by finite numbers."
+                f"image {image} holds NaN or infinity; replace such pixels by finite numbers"
             )
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> NDArray[np.uint8]:
         """Turn pixels into bits.
 
         Parameters
@@ -357,7 +360,7 @@ class ImageThermometer(_ImageBooleanizer):
     def _channel_features(self, name: str, channel: int) -> list[BitFeature]:
         return threshold_features(name, self.thresholds_[channel])
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The fitted transformer as a JSON-serialisable dict and named numeric arrays.
 
         Returns
@@ -366,7 +369,8 @@ class ImageThermometer(_ImageBooleanizer):
         arrays : dict of str to ndarray
         """
         check_is_fitted(self)
-        return _meta(self, {"n_bits": int(self.n_bits)}), pack_groups(self.thresholds_)
+        n_bits = check_n_bits(self.n_bits)
+        return _meta(self, {"n_bits": n_bits}), pack_groups(self.thresholds_)
 
     @classmethod
     def _from_state(cls, meta: dict[str, Any], arrays: Any) -> ImageThermometer:
@@ -377,6 +381,7 @@ class ImageThermometer(_ImageBooleanizer):
 
 
 def _meta(transformer: _ImageBooleanizer, params: dict[str, Any]) -> dict[str, Any]:
+    """The part of a transformer's state that JSON holds."""
     return {
         "class": type(transformer).__name__,
         "version": VERSION,
@@ -386,6 +391,7 @@ def _meta(transformer: _ImageBooleanizer, params: dict[str, Any]) -> dict[str, A
 
 
 def _read_meta(meta: dict[str, Any], types: dict[str, type]) -> tuple[dict[str, Any], int]:
+    """Parameters, which must be of these types, and number of channels; everything is checked."""
     expect_keys(meta, ("class", "version", "params", "n_channels"), "meta")
     expect_keys(meta["params"], types, "params")
     params = {name: expect_type(meta["params"][name], kind, name) for name, kind in types.items()}

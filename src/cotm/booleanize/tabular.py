@@ -9,29 +9,31 @@ import numpy as np
 
 from .base import TableBooleanizer
 from .encodings import (
+    BitCode,
+    CategoryCode,
     ColumnCode,
-    bit_code,
+    NumberCode,
     category_code,
     number_codes,
     require_quantities,
     sparse_codes,
 )
 from .frames import Column, Quantities, Table
-from .thresholds import check_n_bits
+from .thresholds import Thresholds, check_n_bits
 
 
 class Thermometer(TableBooleanizer):
     """Numbers as bits ``x > t``.
 
-    Thresholds lie midway between neighbouring values of the training column: all of them when
-    the column has at most ``n_bits + 1`` distinct values, otherwise those at the quantiles,
-    where a value that fills more than its share of the rows counts as one share.  A constant
-    column gets no bits.  A missing value (NaN) sets none of its column's bits, except one of its
-    own when training saw a missing value in that column.
+    Thresholds lie midway between neighbouring values of the training column. A column with at
+    most ``n_bits + 1`` distinct values gets a threshold between any two neighbours, others at the
+    quantiles; a value that fills more than its share of the rows counts there as one share. A
+    constant column gets no bits. A missing value (NaN) sets none of these bits; if training saw a
+    missing value in the column, it sets a bit of its own.
 
-    Dates, durations and times of day count as seconds, to the microsecond, and names write them
-    as such: ``when > 2021-03-05``.  Their thresholds are rounded down, to whole days where all
-    values are, else to microseconds.
+    Dates, durations and times of day are compared as seconds, to the microsecond, and written as
+    what they are: ``when > 2021-03-05``. Their thresholds are rounded down, to whole days if all
+    values are whole days, otherwise to microseconds.
 
     On sparse data, zeros set no bit: bits are ``x > t`` for t >= 0 and ``x <= t`` for t < 0.
 
@@ -64,30 +66,34 @@ class Thermometer(TableBooleanizer):
            [1, 1]], dtype=uint8)
     """
 
-    _kinds = ("number",)
+    _codes = (NumberCode,)
 
     def __init__(self, n_bits: int = 10) -> None:
         self.n_bits = n_bits
 
     @property
-    def thresholds_(self) -> list[np.ndarray]:
+    def thresholds_(self) -> list[Thresholds]:
         """Increasing thresholds of each column."""
         return [code.thresholds for code in self.codes_]
+
+    def _checked_params(self) -> dict[str, int]:
+        return {"n_bits": check_n_bits(self.n_bits)}
 
     def _learn(self, table: Table) -> list[ColumnCode]:
         n_bits = check_n_bits(self.n_bits)
         if table.matrix is not None:
-            return sparse_codes(table.matrix, n_bits)
+            return [*sparse_codes(table.matrix, n_bits)]
         claim = "must hold only numbers for Thermometer"
-        return number_codes([require_quantities(column, claim) for column in table.columns], n_bits)
+        columns = [require_quantities(column, claim) for column in table.columns]
+        return [*number_codes(columns, n_bits)]
 
 
 class Categories(TableBooleanizer):
     """Categories as one bit each.
 
-    A missing value (None, NaN, pandas.NA) sets no category's bit, but one of its own when
-    training saw a missing value in that column.  A value unknown to training sets no bit.  1, 1.0
-    and True are one category, unless training saw numbers and booleans in the column.
+    A missing value (None, NaN, pandas.NA) sets no category's bit; if training saw a missing value
+    in the column, it sets a bit of its own. A value that training did not see sets no bit. 1, 1.0
+    and True are one category, unless training saw both numbers and booleans in the column.
 
     Attributes
     ----------
@@ -112,7 +118,7 @@ class Categories(TableBooleanizer):
            [0, 0, 0]], dtype=uint8)
     """
 
-    _kinds = ("category",)
+    _codes = (CategoryCode,)
 
     @property
     def categories_(self) -> list[tuple[Any, ...]]:
@@ -122,8 +128,8 @@ class Categories(TableBooleanizer):
     def _learn(self, table: Table) -> list[ColumnCode]:
         if table.matrix is not None:
             raise ValueError(
-                "Categories takes no sparse data, since zero would be a category like any "
-                "other. Pass X.toarray(), or use Thermometer or Booleanizer."
+                "X is sparse, but Categories takes no sparse data, since zero would be a category "
+                "like any other; pass X.toarray(), or use Thermometer or Booleanizer"
             )
         return [category_code(column) for column in table.columns]
 
@@ -131,14 +137,14 @@ class Categories(TableBooleanizer):
 class Booleanizer(TableBooleanizer):
     """Any table as bits, choosing for each column by what training saw in it.
 
-    A column of only 0, 1, False and True passes through under its own name (should it hold other
-    numbers later, those above one half count as 1); other numbers get
-    the bits of `Thermometer` (dates, durations and times of day count as seconds); text and
-    everything declared categorical get those of `Categories`.  Sparse data stay sparse.
+    A column of only 0, 1, False and True becomes one bit under its own name; if it holds other
+    numbers later, those above one half count as 1. Other numbers, dates, durations and times of
+    day get the bits of `Thermometer`; text and everything declared categorical get those of
+    `Categories`. Sparse data stay sparse.
 
     A column must keep its type: numbers that come back as dates, or text as numbers, are refused
-    by `transform`.  Integers and floats, booleans and 0 and 1 are the same type, and a column
-    without any values is of every type.
+    by `transform`. Integers, floats and booleans are one type, and a column without any values
+    fits every type.
 
     Parameters
     ----------
@@ -169,7 +175,7 @@ class Booleanizer(TableBooleanizer):
            [0, 1, 0, 0]], dtype=uint8)
     """
 
-    _kinds = ("number", "bit", "category")
+    _codes = (NumberCode, BitCode, CategoryCode)
 
     def __init__(self, n_bits: int = 10) -> None:
         self.n_bits = n_bits
@@ -179,26 +185,28 @@ class Booleanizer(TableBooleanizer):
         """What each column was taken for."""
         return [code.kind for code in self.codes_]
 
+    def _checked_params(self) -> dict[str, int]:
+        return {"n_bits": check_n_bits(self.n_bits)}
+
     def _learn(self, table: Table) -> list[ColumnCode]:
         n_bits = check_n_bits(self.n_bits)
         if table.matrix is not None:
-            codes = sparse_codes(table.matrix, n_bits)
             data, indices = table.matrix.data, table.matrix.indices
-            bit = np.ones(len(codes), dtype=bool)
-            bit[indices[(data != 1) & ~np.isnan(data)]] = False
+            only_bits = np.ones(table.shape[1], dtype=bool)
+            only_bits[indices[(data != 1) & ~np.isnan(data)]] = False
             return [
-                bit_code(code.missing) if is_bit else code
-                for code, is_bit in zip(codes, bit, strict=True)
+                BitCode(missing=code.missing) if is_bit else code
+                for code, is_bit in zip(sparse_codes(table.matrix, n_bits), only_bits, strict=True)
             ]
         columns = [_quantities(column) for column in table.columns]
         numeric = [found for found in columns if found is not None]
         learned = iter(number_codes(numeric, n_bits))
-        codes = [
+        codes: list[ColumnCode] = [
             category_code(column) if found is None else _bit_or(next(learned), found)
             for column, found in zip(table.columns, columns, strict=True)
         ]
         if not any(code.n_bits for code in codes):
-            # Only constant columns: a learner still needs a bit to look at.
+            # All columns are constant, but a classifier needs at least one bit.
             codes[0] = dataclasses.replace(codes[0], thresholds=numeric[0].values[:1])
         return codes
 
@@ -209,14 +217,14 @@ def _quantities(column: Column) -> Quantities | None:
         return None
     found = column.quantities()
     if found is not None and column.data.dtype.kind == "O" and found.measure is None:
-        # Nothing is known of the column; categories take any later value.
+        # A column without values may hold anything later, and only categories take any value.
         return None
     return found
 
 
-def _bit_or(code: ColumnCode, found: Quantities) -> ColumnCode:
-    """The code of a bit where the values say so, else the code itself."""
+def _bit_or(code: NumberCode, found: Quantities) -> NumberCode:
+    """The code of a bit if all values are 0 or 1, otherwise the given code."""
     known = found.values[~np.isnan(found.values)]
     if found.measure == "number" and np.isin(known, (0, 1)).all():
-        return bit_code(code.missing)
+        return BitCode(missing=code.missing)
     return code

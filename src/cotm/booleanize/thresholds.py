@@ -5,22 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-# Rounding of running sums must not move a value across a quantile.
+from ..core.parameters import check_integer
+
+#: Increasing thresholds of one column.
+Thresholds = NDArray[np.float64]
+
+# Sums are rounded, which must not move a value across a quantile.
 _SLACK = 1e-6
 
-# In seconds.
-_DAY = 86400
+_DAY = 86400  # seconds
+
+# More seconds than this from 1970, float64 does not tell all microseconds apart.
+_MOST_EXACT_SECONDS = 2**33
+
+# Rounds in which the weights of frequent values approach their share; more change nothing visible.
+_CAPPING_ROUNDS = 8
 
 
-def check_n_bits(n_bits: object) -> int:
+def check_n_bits(n_bits: Any) -> int:
     """``n_bits`` as an int, or a ValueError."""
-    if isinstance(n_bits, bool) or not isinstance(n_bits, (int, np.integer)) or n_bits < 1:
-        raise ValueError(f"n_bits must be an integer of at least 1, got {n_bits!r}.")
-    return int(n_bits)
+    return check_integer("n_bits", n_bits, 1)
 
 
-def learn_thresholds(groups: list[tuple[np.ndarray, np.ndarray]], n_bits: int) -> list[np.ndarray]:
+def learn_thresholds(
+    groups: list[tuple[NDArray[Any], NDArray[np.intp]]], n_bits: int
+) -> list[Thresholds]:
     """Thresholds for each group of (increasing distinct values, how often each occurs)."""
     if not groups:
         return []
@@ -30,25 +41,26 @@ def learn_thresholds(groups: list[tuple[np.ndarray, np.ndarray]], n_bits: int) -
     return _cut(values, weights, sizes, n_bits, cut_at_zero=False)
 
 
-def round_seconds(thresholds: np.ndarray, values: np.ndarray) -> np.ndarray:
+def round_seconds(thresholds: Thresholds, values: NDArray[np.float64]) -> Thresholds:
     """Thresholds of dates, durations or times rounded down, so that short texts are exact.
 
-    To whole days where all ``values`` are, else to microseconds, which is what values have.  A
-    threshold stays between the same two values: the lower of them is no less round.
+    They are rounded to whole days if all ``values`` are whole days, otherwise to microseconds, the
+    precision of values. A threshold does not fall below the next lower value, because that value
+    is a whole number of days or microseconds itself.
     """
     if bool((values % _DAY == 0).all()):
         return np.floor(thresholds / _DAY) * _DAY
-    # The last count of microseconds whose quotient is not above the threshold: the product
-    # with a million may have been rounded up or down.
+    # The largest count of microseconds that is not above the threshold once it is divided by a
+    # million again. The product alone does not tell, since it may have been rounded up or down.
     count = np.floor(thresholds * 1e6) + 1
     for _ in range(3):
         count -= count / 1e6 > thresholds
     rounded = count / 1e6
-    # Centuries from 1970, a float64 has no room for microseconds.
-    return np.where((rounded <= thresholds) & (np.abs(thresholds) < 2**33), rounded, thresholds)
+    exact = (rounded <= thresholds) & (np.abs(thresholds) < _MOST_EXACT_SECONDS)
+    return np.where(exact, rounded, thresholds)
 
 
-def learn_sparse_thresholds(matrix: Any, n_bits: int) -> list[np.ndarray]:
+def learn_sparse_thresholds(matrix: Any, n_bits: int) -> list[Thresholds]:
     """Thresholds for each column of a canonical float64 CSR matrix, where zero sets no bit."""
     n_rows, n_columns = matrix.shape
     known = ~np.isnan(matrix.data)
@@ -68,20 +80,27 @@ def learn_sparse_thresholds(matrix: Any, n_bits: int) -> list[np.ndarray]:
 
 
 def _cut(
-    values: np.ndarray, weights: np.ndarray, sizes: np.ndarray, n_bits: int, *, cut_at_zero: bool
-) -> list[np.ndarray]:
-    """At most ``n_bits`` thresholds per group, from the groups' distinct values end to end.
+    values: NDArray[np.float64],
+    weights: NDArray[Any],
+    sizes: NDArray[np.intp],
+    n_bits: int,
+    *,
+    cut_at_zero: bool,
+) -> list[Thresholds]:
+    """At most ``n_bits`` thresholds for each group of distinct increasing values.
 
-    Every gap between neighbouring values is cut where there are few of them; otherwise the
-    first gap at or above each of the quantiles 1/(n_bits + 1), 2/(n_bits + 1), ...
+    ``values`` holds the groups one after another, ``sizes`` how many values each has, ``weights``
+    how often each value occurs. A threshold lies in a gap between neighbouring values: in every
+    gap of a group that has at most ``n_bits`` of them, otherwise in the first gap at or above each
+    of the quantiles 1/(n_bits + 1), 2/(n_bits + 1), ...
     """
     group = np.repeat(np.arange(len(sizes)), sizes)
     begin = np.cumsum(sizes) - sizes
     weights = weights.astype(np.float64)
-    for _ in range(8):
-        # A value with more than its share of the rows would swallow several quantiles.  It
-        # gets one share, so that the other values still get bits; each round brings the
-        # capped weights closer to the share that is left after capping.
+    for _ in range(_CAPPING_ROUNDS):
+        # A value with more than its share of the rows would take up several quantiles. Its weight
+        # is capped at one share, so that the other values still get bits. That makes the shares
+        # smaller, so it is done again.
         share = np.bincount(group, weights, len(sizes)) / (n_bits + 1)
         weights = np.minimum(weights, share[group])
     share = np.bincount(group, weights, len(sizes)) / (n_bits + 1)
@@ -108,20 +127,20 @@ def _cut(
 
 
 def compare_sparse(
-    matrix: Any, thresholds: list[np.ndarray], missing: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, int]:
+    matrix: Any, thresholds: list[Thresholds], missing: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
     """Bits of a canonical float64 CSR matrix, as CSR indices, index pointer and width.
 
-    A stored value sets ``x > t`` for thresholds t >= 0 and ``x <= t`` for t < 0: one run of
-    neighbouring bits, in the order of the columns, so rows come out sorted.
+    Bits are ``x > t`` for thresholds t >= 0 and ``x <= t`` for t < 0. The bits that a stored value
+    sets are neighbours, and columns come in order, so the indices of a row come out sorted.
     """
     column, value = matrix.indices, matrix.data
     counts = np.array([len(t) for t in thresholds])
     flat = np.concatenate(thresholds)
     first_bit = np.concatenate([[0], np.cumsum(counts + missing)])
     first_threshold = np.cumsum(counts) - counts
-    # Complex numbers sort by real part, then imaginary part: by column, then value.  One
-    # search then serves all columns.  (`+ 1j *` would turn infinities into NaN; there are none.)
+    # One search serves all columns: complex numbers sort by their real part, here the column, then
+    # by their imaginary part, the value. (`1j *` would turn infinities into NaN; there are none.)
     keys = np.repeat(np.arange(len(counts)), counts) + 1j * flat
     absent = np.isnan(value)
     known = np.where(absent, 0, value)
