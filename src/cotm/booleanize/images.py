@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.parameters import check_integer
+from ..core.checks import check_integer
 from .blur import blur, gaussian_kernel
 from .checks import VERSION, expect, expect_keys, expect_type, pack_groups, unpack_groups
 from .described import Description, with_description

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.parameters import check_integer
+from ..core.checks import check_integer
 
 #: Increasing thresholds of one column.
 Thresholds = NDArray[np.float64]
