@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .checks import VERSION, expect, expect_keys, expect_type
+from ..core.decoding import expect, expect_keys, expect_type
 from .described import Description, with_description
 from .descriptions import BitFeature
 from .encodings import CategoryCode, ColumnCode, NumberCode, pack_codes, unpack_codes
 from .frames import Table, default_names, is_number_text, read_table, row_text
+from .packing import VERSION
 from .thresholds import compare_sparse
 
 # A column with more different texts than this probably holds names of rows, or prose.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import expect, expect_type
+from ..core.decoding import damage_in, expect, expect_type
 
 # op -> (text when the bit is 1, text when the bit is 0)
 _PHRASES = {
@@ -103,10 +103,11 @@ def features_to_state(features: list[BitFeature]) -> list[list[Any]]:
 
 
 def features_from_state(state: Any, count: int) -> list[BitFeature]:
-    """The ``count`` features that ``features_to_state`` wrote; every part is checked."""
-    expect_type(state, list, "bit_features")
-    expect(len(state) == count, f"bit_features must be {count}, got {len(state)}")
-    return [_feature_from_state(entry) for entry in state]
+    """The ``count`` features that ``features_to_state`` wrote; the input may be hostile."""
+    with damage_in("Damaged booleanizer state"):
+        expect_type(state, list, "bit_features")
+        expect(len(state) == count, f"bit_features must be {count}, got {len(state)}")
+        return [_feature_from_state(entry) for entry in state]
 
 
 def _feature_from_state(entry: Any) -> BitFeature:

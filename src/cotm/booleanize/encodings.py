@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import expect, expect_array, expect_keys, expect_type, pack_groups, unpack_groups
+from ..core.decoding import expect, expect_array, expect_keys, expect_type
 from .descriptions import BitFeature, threshold_features, value_texts
 from .frames import MEASURES, Column, Plain, Quantities, row_text
+from .packing import pack_groups, unpack_groups
 from .thresholds import Thresholds, learn_sparse_thresholds, learn_thresholds, round_seconds
 
 _NO_THRESHOLDS = np.empty(0)

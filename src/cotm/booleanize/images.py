@@ -13,11 +13,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.checks import check_integer
+from ..core.decoding import expect, expect_keys, expect_type
 from .blur import blur, gaussian_kernel
-from .checks import VERSION, expect, expect_keys, expect_type, pack_groups, unpack_groups
 from .described import Description, with_description
 from .descriptions import BitFeature, threshold_features
 from .frames import unmask
+from .packing import VERSION, pack_groups, unpack_groups
 from .thresholds import Thresholds, check_n_bits, learn_thresholds
 
 # Pixels per block of work: large enough for NumPy, small enough for the processor's cache.

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from .checks import VERSION, expect
+from ..core.decoding import UnknownError, damage_in, expect, upgraded
 from .images import AdaptiveGaussianThreshold, ImageThermometer
+from .packing import VERSION
 from .tabular import Booleanizer, Categories, Thermometer
 
 _CLASSES = {
     kind.__name__: kind
     for kind in (Thermometer, Categories, Booleanizer, AdaptiveGaussianThreshold, ImageThermometer)
 }
+
+State = tuple[dict[str, Any], dict[str, Any]]
+
+#: From each version of the state, meta and arrays, the step to the next version.
+UPGRADES: dict[int, Callable[[State], State]] = {}
 
 
 def is_own(booleanizer: Any) -> bool:
@@ -36,7 +43,8 @@ def booleanizer_from_state(meta: dict[str, Any], arrays: dict[str, Any]) -> Any:
     Raises
     ------
     ValueError
-        If anything is off.
+        Where the state is damaged (DamagedError), or names what this version does not know
+        (UnknownError).
 
     Examples
     --------
@@ -45,14 +53,13 @@ def booleanizer_from_state(meta: dict[str, Any], arrays: dict[str, Any]) -> Any:
     >>> booleanizer_from_state(*state).transform([[1.7]])
     array([[1]], dtype=uint8)
     """
-    expect(isinstance(meta, dict), f"meta must be a dict, got {type(meta).__name__}")
-    name, version = meta.get("class"), meta.get("version")
-    expect(
-        isinstance(name, str) and name in _CLASSES,
-        f"class must be one of {sorted(_CLASSES)}, got {name!r:.200}",
-    )
-    expect(
-        type(version) is int and version == VERSION,
-        f"version must be {VERSION}, got {version!r:.200}; a newer cotm may be needed",
-    )
-    return _CLASSES[str(name)]._from_state(meta, arrays)
+    with damage_in("Damaged booleanizer state"):
+        expect(isinstance(meta, dict), f"meta must be a dict, got {type(meta).__name__}")
+        version = meta.get("version")
+        meta, arrays = upgraded((meta, arrays), "version", version, VERSION, UPGRADES)
+        name = meta.get("class")
+        rule = f"class must be one of {sorted(_CLASSES)}, got {name!r:.200}"
+        expect(isinstance(name, str), rule)
+        if name not in _CLASSES:
+            raise UnknownError(rule)
+        return _CLASSES[str(name)]._from_state(meta, arrays)
