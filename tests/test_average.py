@@ -10,6 +10,7 @@ from scipy import sparse
 import cotm
 from cotm import CoTMClassifier, Machine, TMClassifier
 from cotm.core.state import voters
+from cotm.files import saving
 
 RNG = np.random.default_rng(11)
 X = RNG.integers(0, 2, (150, 13), dtype=np.uint8)
@@ -135,16 +136,16 @@ def test_a_checkpoint_with_states_resumes(tmp_path):
 )
 def test_states_that_do_not_fit_are_refused(name, change, tmp_path, monkeypatch):
     model = small(average=3).fit(X, Y)
-    encode = cotm.files.model_files._encode
+    encode = saving.encode
 
-    def damaged(estimator):
-        header, tensors = encode(estimator)
+    def damaged(saved):
+        header, tensors = encode(saved)
         tensor = tensors.pop(name)
         if change is not None:
             tensors[name] = np.ascontiguousarray(change(tensor))
         return header, tensors
 
-    monkeypatch.setattr(cotm.files.model_files, "_encode", damaged)
+    monkeypatch.setattr(saving, "encode", damaged)
     model.save(tmp_path / "m.cotm")
     with pytest.raises(cotm.ModelFileError, match="earlier"):
         cotm.load(tmp_path / "m.cotm")

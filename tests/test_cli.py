@@ -219,7 +219,7 @@ def test_info_of_a_model(model: Path) -> None:
         f"{(literals == 0).sum()} empty, {literals[literals > 0].mean():.1f} literals",
         "4 of 4",
         f"{4 * ROWS} examples presented",
-        "format 1",
+        f"format 1, written by cotm {cotm.__version__}",
     ):
         assert text in printed
     assert ["seed", "1"] in [line.split() for line in printed.splitlines()]
@@ -690,10 +690,10 @@ def test_unexpected_errors_are_said_to_be_ours(
         raise RuntimeError("oh dear")
 
     monkeypatch.setattr(cotm, "load", fail)
-    result = run("info", model, code=1)
+    result = run("rules", model, code=1)
     assert result.stderr.startswith("error: this is a mistake in cotm (RuntimeError: oh dear)")
     assert "Traceback" not in result.stderr
-    debugged = run("--debug", "info", model, code=1)
+    debugged = run("--debug", "rules", model, code=1)
     assert "Traceback" in debugged.stderr
     assert "error: this is a mistake" in debugged.stderr
 
@@ -756,7 +756,7 @@ def test_interrupted_before_the_first_epoch(
 
 def test_interrupted_elsewhere(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cotm, "load", interrupt)
-    result = run("info", model, code=130)
+    result = run("rules", model, code=130)
     assert result.stderr == "interrupted\n"
 
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 import cotm
 from cotm import CoTMClassifier, ModelFileError, TMClassifier
-from cotm.files.model_files import _checksum
+from cotm.files import container
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 FIXTURE = Path(__file__).parent / "data" / "format1.cotm"
@@ -187,7 +187,7 @@ def test_foreign_truncated_and_newer_files(saved, tmp_path):
         with pytest.raises(ModelFileError, match="damaged"):
             load_bytes(saved[:length], tmp_path)
     header, tensors = unpack(saved)
-    with pytest.raises(ModelFileError, match=r"format 2.*install a newer cotm"):
+    with pytest.raises(ModelFileError, match=r"newer.*format.*got 2; upgrade cotm"):
         load_bytes(pack({**header, "format": 2}, tensors), tmp_path)
     with pytest.raises(FileNotFoundError):
         cotm.load(tmp_path / "nothing.cotm")
@@ -227,8 +227,7 @@ def unpack(data):
 
 
 def pack(header, tensors):
-    text = json.dumps(header)
-    return safetensors.numpy.save(tensors, {"cotm": text, "sha256": _checksum(text, tensors)})
+    return container.pack(json.dumps(header), tensors)
 
 
 def nasty_values():
@@ -294,7 +293,7 @@ def test_a_model_opens_where_its_backend_is_missing(saved, tmp_path, monkeypatch
             raise ValueError("backend='cuda' is not available")
         return "native"
 
-    monkeypatch.setattr("cotm.files.model_files.check_backend", check_backend)
+    monkeypatch.setattr("cotm.files.parameters.check_backend", check_backend)
     header, tensors = unpack(saved)
     trained_elsewhere = {**header, "parameters": {**header["parameters"], "backend": "cuda"}}
     model = load_bytes(pack(trained_elsewhere, tensors), tmp_path)

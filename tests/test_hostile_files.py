@@ -11,12 +11,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-import safetensors.numpy
 from sklearn.datasets import load_digits, load_iris
 
 import cotm
 from cotm import CoTMClassifier, ModelFileError, TMClassifier
-from cotm.files.model_files import MAX_CLASS_NAME, _checksum, _encode
+from cotm.files import container
+from cotm.files.classes import MAX_CLASS_NAME
+from cotm.files.encode import encode
 from cotm.files.texts import pack_texts, unpack_texts
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
@@ -25,8 +26,7 @@ IMAGES = DIGITS_X[:60].reshape(-1, 8, 8)
 
 
 def pack(header, tensors):
-    text = json.dumps(header)
-    return safetensors.numpy.save(tensors, {"cotm": text, "sha256": _checksum(text, tensors)})
+    return container.pack(json.dumps(header), tensors)
 
 
 def load_bytes(data, tmp_path):
@@ -63,9 +63,16 @@ def models():
     yield small().fit(IRIS_X, np.datetime64("2020-01-01") + IRIS_Y)
 
 
+def encoded_model(model):
+    return encode(model._saved_model())
+
+
 @pytest.fixture(scope="module")
 def encoded():
-    return [(json.loads(json.dumps(header)), tensors) for header, tensors in map(_encode, models())]
+    return [
+        (json.loads(json.dumps(header)), tensors)
+        for header, tensors in map(encoded_model, models())
+    ]
 
 
 def paths_into(value, prefix=()):
@@ -203,7 +210,7 @@ def test_fields_that_contradict_each_other(which, path, new, encoded, tmp_path):
 def test_a_grid_that_is_a_bomb(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (50, 8, 8)).astype(np.uint8)
-    header, tensors = _encode(small(patch_shape=(3, 3)).fit(X, rng.integers(0, 2, 50)))
+    header, tensors = encoded_model(small(patch_shape=(3, 3)).fit(X, rng.integers(0, 2, 50)))
     header["grid"] = [8, 8, 1, 3, 3, 2**30, 2**30]
     tensors["memory"] = np.full((6, 18), -1, np.int8)
     with pytest.raises(ModelFileError, match="grid"):
@@ -214,7 +221,7 @@ def test_a_grid_that_is_a_bomb(tmp_path):
 def test_strides_beyond_the_image_become_its_size(stride, tmp_path):
     y = DIGITS_Y[:60]
     model = small(patch_shape=(3, 3), stride=stride, booleanize=None).fit(IMAGES > 7, y)
-    header, tensors = _encode(model)
+    header, tensors = encoded_model(model)
     for given in ([stride, stride], [8, 8]):
         header["grid"][5:] = given
         loaded = load_bytes(pack(header, tensors), tmp_path)
@@ -265,8 +272,8 @@ def test_class_names_are_names(encoded, tmp_path):
 # Memory and odd files ----------------------------------------------------------------
 
 LOAD = """
-import resource, sys, cotm, safetensors.numpy
-from cotm.files import model_files as files
+import resource, sys, cotm
+from cotm import classifier
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[2]) * 2**20,) * 2)
 try:

@@ -27,7 +27,7 @@ from cotm import (
 )
 from cotm.booleanize import bit_features_of, features_from_state, features_to_state, plain_array
 from cotm.booleanize.described import DescribedBits
-from cotm.files.model_files import _checksum
+from cotm.files import container
 from cotm.rules import feature_descriptions
 
 RNG = np.random.default_rng(0)
@@ -323,13 +323,11 @@ def test_hostile_files(bits, tmp_path):
     good = header["bit_features"]
     for bad in (None, [], good[:-1], [good], {"0": good[0]}, [["a", ">", {}, "", 0]] * len(good)):
         text = json.dumps({**header, "bit_features": bad})
-        meta = {"cotm": text, "sha256": _checksum(text, tensors)}
-        path.write_bytes(safetensors.numpy.save(tensors, meta))
+        path.write_bytes(container.pack(text, tensors))
         with pytest.raises(cotm.ModelFileError, match="damaged"):
             cotm.load(path)
     # Values that no booleanizer writes make odd rules, no crash.
     odd = [["a", ">", 10**400, "", 0], ["a", "<=", -(10**400), "", 0]] * len(good)
     text = json.dumps({**header, "bit_features": odd[: len(good)]})
-    meta = {"cotm": text, "sha256": _checksum(text, tensors)}
-    path.write_bytes(safetensors.numpy.save(tensors, meta))
+    path.write_bytes(container.pack(text, tensors))
     assert all(str(rule).startswith("if a ") for rule in cotm.load(path).rules())

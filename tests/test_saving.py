@@ -11,19 +11,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import safetensors.numpy
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import KBinsDiscretizer
 
 import cotm
 from cotm import Checkpoint, CoTMClassifier, ModelFileError, TMClassifier
-from cotm.files.model_files import (
-    MAX_CLASS_NAME,
-    _checksum,
-    _encode,
-    check_class_names,
-    check_saveable,
-)
+from cotm.files import check_class_names, check_saveable, container
+from cotm.files.classes import MAX_CLASS_NAME
+from cotm.files.encode import encode
 
 X, Y = load_iris(return_X_y=True)
 Fraction, Decimal = fractions.Fraction, decimal.Decimal
@@ -203,7 +198,7 @@ def test_long_class_names(monkeypatch):
     check_class_names(np.arange(5))
     with pytest.raises(ValueError, match=r"'bbb.* has 10001 characters; .* shorter name"):
         check_class_names(np.array(["a", "b" * (MAX_CLASS_NAME + 1)]))
-    monkeypatch.setattr("cotm.files.model_files._MAX_CLASS_TEXT", 1000)
+    monkeypatch.setattr("cotm.files.classes.MAX_CLASS_TEXT", 1000)
     with pytest.raises(ValueError, match=r"201 classes .* too much memory"):
         check_class_names(np.array([*map(str, range(200)), "x" * 5]))
 
@@ -303,7 +298,7 @@ def header_of(path):
 
 @pytest.fixture
 def long_from_1000(monkeypatch):
-    monkeypatch.setattr("cotm.files.model_files._LONG_TEXT", 1000)
+    monkeypatch.setattr("cotm.files.texts.LONG_TEXT", 1000)
 
 
 def test_many_long_categories_go_into_tensors(long_from_1000, tmp_path):
@@ -345,12 +340,11 @@ def test_many_long_class_names_go_into_tensors(long_from_1000, tmp_path):
 
 def test_hostile_texts_in_tensors(long_from_1000, tmp_path):
     table = pd.DataFrame({"city": [f"city {number}" for number in range(300)]})
-    header, tensors = _encode(small().fit(table, np.arange(300) % 2))
+    model = small().fit(table, np.arange(300) % 2)
+    header, tensors = encode(model._saved_model())
 
     def load(header, tensors):
-        text = json.dumps(header)
-        metadata = {"cotm": text, "sha256": _checksum(text, tensors)}
-        (tmp_path / "mutant.cotm").write_bytes(safetensors.numpy.save(tensors, metadata))
+        (tmp_path / "mutant.cotm").write_bytes(container.pack(json.dumps(header), tensors))
         return cotm.load(tmp_path / "mutant.cotm")
 
     load(header, tensors)
@@ -364,11 +358,12 @@ def test_hostile_texts_in_tensors(long_from_1000, tmp_path):
         {counts: np.array([[300]], np.int64)},
         {"texts.categories.ends": np.arange(300)},
         {"texts.categories.more": np.arange(3)},
-        {"texts.other.bytes": np.arange(3)},
         {"texts.classes.bytes": np.arange(3)},
     ):
         with pytest.raises(ModelFileError, match="damaged"):
             load(header, {**tensors, **change})
+    with pytest.raises(ModelFileError, match=r"newer.*'texts\.other\.bytes' is unknown"):
+        load(header, {**tensors, "texts.other.bytes": np.arange(3)})
     for name in [name for name in tensors if name.startswith("texts.")]:
         with pytest.raises(ModelFileError, match="damaged"):
             load(header, {key: value for key, value in tensors.items() if key != name})

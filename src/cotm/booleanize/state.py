@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ..core.decoding import UnknownError, damage_in, expect, upgraded
+from ..core.decoding import UnknownError, Upgrade, damage_in, expect, upgraded
 from .images import AdaptiveGaussianThreshold, ImageThermometer
 from .packing import VERSION
 from .tabular import Booleanizer, Categories, Thermometer
@@ -15,10 +14,8 @@ _CLASSES = {
     for kind in (Thermometer, Categories, Booleanizer, AdaptiveGaussianThreshold, ImageThermometer)
 }
 
-State = tuple[dict[str, Any], dict[str, Any]]
-
-#: From each version of the state, meta and arrays, the step to the next version.
-UPGRADES: dict[int, Callable[[State], State]] = {}
+#: From each earlier version of a state, meta and arrays, the step to the next version.
+UPGRADES: dict[int, Upgrade] = {}
 
 
 def is_own(booleanizer: Any) -> bool:

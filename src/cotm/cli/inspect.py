@@ -120,12 +120,13 @@ def _backend_status(name: str) -> str:
 
 
 def _model_facts(path: Path) -> dict[str, str]:
-    from .. import load
-    from ..files.model_files import FORMAT
+    from ..classifier import restored
+    from ..files import load
 
-    model = load(path)
+    # The file is read once, as it may be a pipe.
+    model, saved = load(path, lambda saved: (restored(saved), saved))
     facts = {
-        "file": f"{file_size(path)}, format {FORMAT}",
+        "file": f"{file_size(path)}, format {saved.format}, written by cotm {saved.version}",
         "class": f"{type(model).__name__} ({kind_of(model).value})",
         "labels" if model._multilabel else "classes": _shortened(model.classes_.tolist()),
         **size(model),

@@ -79,7 +79,7 @@ def predict(
       zcat new.csv.gz | cotm predict flowers.cotm - --json
     """
     from .. import load
-    from ..files.model_files import replace_file
+    from ..core.whole_files import replace_file
     from .examples import read_for
     from .predictions import Predictions, check_kept
 

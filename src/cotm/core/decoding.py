@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Encoded = TypeVar("Encoded")
+#: What files hold: named values that JSON knows, and named arrays.
+Encoded = tuple[dict[str, Any], dict[str, Any]]
+#: A step that turns what one version encoded into what the next version would have encoded.
+Upgrade = Callable[[dict[str, Any], dict[str, Any]], Encoded]
 
 
 class DamagedError(ValueError):
@@ -84,7 +87,7 @@ def upgraded(
     name: str,
     version: Any,
     latest: int,
-    upgrades: Mapping[int, Callable[[Encoded], Encoded]],
+    upgrades: Mapping[int, Upgrade],
 ) -> Encoded:
     """What an earlier version encoded, as the latest one would have encoded it.
 
@@ -96,5 +99,5 @@ def upgraded(
     if version > latest:
         raise UnknownError(rule)
     for step in range(version, latest):
-        encoded = upgrades[step](encoded)
+        encoded = upgrades[step](*encoded)
     return encoded

@@ -41,6 +41,9 @@ _locks_lock = Lock()
 class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers; they differ in whether outputs share clauses."""
 
+    #: The class of cotm as which it is saved, by name.
+    _kind = "TsetlinClassifier"
+
     # Parameters that training asks for by name; the subclasses say what they are.
     n_clauses: int
     epochs: int
@@ -55,7 +58,7 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
     verbose: int
     random_state: Any
 
-    def _kind(self) -> dict[str, bool]:
+    def _machine_kind(self) -> dict[str, bool]:
         """The options of a machine that the class says, and not its parameters."""
         return {"sharing": True, "weighted": True}
 
@@ -229,7 +232,15 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, whole or not at all; :func:`cotm.load` reads it."""
-        files.save(self._still(), path)
+        files.save(self._still()._saved_model(), path)
+
+    def _saved_model(self) -> files.SavedModel:
+        """What a model file holds of this estimator: nothing of a subclass's own."""
+        self._check_parameters()
+        names = files.OPTIONS.get(self._kind, ())
+        return files.SavedModel(
+            self._kind, {name: getattr(self, name) for name in names}, self._now()
+        )
 
     # Prediction ----------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..core.checks import check_integer, check_number
 from ..core.whole_files import check_replaceable
-from ..files.model_files import check_saveable
+from ..files import check_saveable
 
 
 class Checkpoint:

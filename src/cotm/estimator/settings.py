@@ -73,7 +73,7 @@ def machine_parameters(
     names = ("patch_shape", "stride", "backend", "n_jobs", "random_state")
     return {
         **parameters,
-        **estimator._kind(),
+        **estimator._machine_kind(),
         **{name: getattr(estimator, name) for name in names},
     }
 

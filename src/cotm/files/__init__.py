@@ -1,6 +1,25 @@
-"""Model files: safetensors with a versioned JSON header. Reading one executes nothing."""
+"""Model files: safetensors with a versioned JSON header. Reading one executes nothing.
 
-from .container import ModelFileError
-from .model_files import check_class_names, check_saveable, load, save
+A file is made of a :class:`SavedModel` and becomes one again. ``encode`` and ``decode`` know
+which fields and tensors there are; the modules they use know one kind of thing each, both ways:
+``parameters``, ``classes``, ``inputs``, ``progress``, ``snapshots``, ``texts``. ``upgrade`` brings
+files of earlier versions up to date, and ``container`` knows the bytes. ``docs/files.md``
+describes the format.
+"""
 
-__all__ = ["ModelFileError", "check_class_names", "check_saveable", "load", "save"]
+from .classes import check_class_names
+from .errors import ModelFileError
+from .loading import load
+from .parameters import OPTIONS
+from .saved_model import SavedModel
+from .saving import check_saveable, save
+
+__all__ = [
+    "OPTIONS",
+    "ModelFileError",
+    "SavedModel",
+    "check_class_names",
+    "check_saveable",
+    "load",
+    "save",
+]

@@ -1,25 +1,32 @@
-"""Reading the bytes of a model file: never more of them than the file itself accounts for."""
+"""The bytes of a model file: safetensors with a checksum, the same for all formats.
+
+Never more bytes are read than the file itself accounts for.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
 from typing import Any, BinaryIO
 
+import numpy as np
+import safetensors.numpy
+from numpy.typing import NDArray
+
 from ..core.system import available_memory, format_bytes
+from .errors import ModelFileError
 
 #: The longest header that safetensors reads.
 MAX_HEADER = 100_000_000
 #: Objects and arrays in a header. An empty one takes 2 bytes in a file and 60 in memory.
 MAX_CONTAINERS = 1_000_000
-#: Values in a header, told by their commas (those within texts count too).
+#: Values in a header, counted by their commas (those within texts count too).
 MAX_VALUES = 5_000_000
 _CHUNK = 1 << 20
 
-
-class ModelFileError(ValueError):
-    """A file is not a model file of cotm, is damaged, or is of a newer format."""
+Tensors = dict[str, NDArray[Any]]
 
 
 def check_header_text(text: str | bytes) -> None:
@@ -34,11 +41,45 @@ def check_header_text(text: str | bytes) -> None:
         raise ModelFileError(f"its header holds {commas} values; up to {MAX_VALUES} work")
 
 
-def read_model_bytes(path: str | os.PathLike[str]) -> bytes:
-    """A file in safetensors format, which may be a pipe.
+def pack(text: str, tensors: Tensors) -> bytes:
+    """The bytes of a model file with this header, which is JSON, and these tensors."""
+    return safetensors.numpy.save(tensors, {"cotm": text, "sha256": _checksum(text, tensors)})
 
-    The header says how long the file is. What is no such file is found out by its first bytes,
-    and what is longer or shorter is damaged.
+
+def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
+    """Header and tensors of a model file, which are what was written: the checksum is right."""
+    data, entries = _read_bytes(path)
+    metadata = entries.get("__metadata__", {})
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("cotm"), str):
+        raise ModelFileError("this is not a model file of cotm (it holds other tensors)")
+    text = metadata["cotm"]
+    check_header_text(text)  # what the bytes wrote in escapes was not counted there
+    try:
+        tensors = safetensors.numpy.load(data)
+    except Exception as error:
+        raise ModelFileError(f"the model file is damaged or truncated ({error})") from error
+    if _checksum(text, tensors) != metadata.get("sha256"):
+        raise ModelFileError("the model file is damaged: its checksum does not match its contents")
+    header = json.loads(text)
+    if not isinstance(header, dict):
+        raise ModelFileError("the model file is damaged: its header is not an object")
+    return header, tensors
+
+
+def _checksum(text: str, tensors: Tensors) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        array = np.ascontiguousarray(tensors[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.data)
+    return digest.hexdigest()
+
+
+def _read_bytes(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
+    """A file in safetensors format, which may be a pipe: all its bytes, and its parsed header.
+
+    The header says how long the file is. A file of another format is recognised by its first
+    bytes, and one that is longer or shorter than it says is damaged.
     """
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
@@ -51,7 +92,7 @@ def read_model_bytes(path: str | os.PathLike[str]) -> bytes:
         if length > MAX_HEADER or (stat.S_ISREG(status.st_mode) and 8 + length > status.st_size):
             raise ModelFileError("the model file is damaged or truncated")
         header = start[8:] + _take(file, length - 1)
-        rest = _data_bytes(header)
+        entries, rest = _parse(header)
         whole, available = 8 + length + rest, available_memory()
         if stat.S_ISREG(status.st_mode) and whole != status.st_size:
             raise ModelFileError(
@@ -72,7 +113,7 @@ def read_model_bytes(path: str | os.PathLike[str]) -> bytes:
             raise ModelFileError(
                 f"the model file is damaged or truncated: it does not end after {whole} bytes"
             )
-        return data
+        return data, entries
 
 
 def _take(file: BinaryIO, count: int) -> bytes:
@@ -84,8 +125,8 @@ def _take(file: BinaryIO, count: int) -> bytes:
     return b"".join(parts)
 
 
-def _data_bytes(header: bytes) -> int:
-    """How many bytes of tensors follow a header."""
+def _parse(header: bytes) -> tuple[dict[str, Any], int]:
+    """A header of safetensors, and how many bytes of tensors follow it."""
     check_header_text(header)
     try:
         entries: Any = json.loads(header)
@@ -96,4 +137,4 @@ def _data_bytes(header: bytes) -> int:
             raise ValueError("offsets must be positive integers")
     except (ValueError, AttributeError, TypeError, LookupError, RecursionError):
         raise ModelFileError("the model file is damaged: its header cannot be read") from None
-    return max(ends, default=0)
+    return entries, max(ends, default=0)

@@ -70,7 +70,19 @@ class InputReader:
 
     @classmethod
     def from_parameters(cls, estimator: Any) -> InputReader:
-        patch_shape, image_shape = estimator.patch_shape, estimator.image_shape
+        return cls.checked(
+            type(estimator).__name__,
+            patch_shape=estimator.patch_shape,
+            image_shape=estimator.image_shape,
+            stride=estimator.stride,
+            booleanize=estimator.booleanize,
+        )
+
+    @classmethod
+    def checked(
+        cls, title: str, *, patch_shape: Any, image_shape: Any, stride: Any, booleanize: Any
+    ) -> InputReader:
+        """A reader for parameters as users set them, or a ValueError that names a wrong one."""
         if patch_shape is not None:
             patch_shape = check_pair("patch_shape", patch_shape, lengths=(1, 2), scalar=False)
         if image_shape is not None:
@@ -81,15 +93,14 @@ class InputReader:
                 )
             lengths = (len(patch_shape), len(patch_shape) + 1)
             image_shape = check_pair("image_shape", image_shape, lengths=lengths, scalar=False)
-        stride = check_pair("stride", estimator.stride, lengths=(1, 2), scalar=True)
-        booleanize = estimator.booleanize
+        stride = check_pair("stride", stride, lengths=(1, 2), scalar=True)
         automatic = isinstance(booleanize, str) and booleanize == "auto"
         if not (booleanize is None or automatic or hasattr(booleanize, "fit_transform")):
             raise ValueError(
                 f"booleanize={booleanize!r} must be 'auto', None (X holds bits), or a transformer "
                 "such as cotm.Thermometer(n_bits=8)"
             )
-        return cls(type(estimator).__name__, patch_shape, image_shape, stride, booleanize)
+        return cls(title, patch_shape, image_shape, stride, booleanize)
 
     def check_unchanged(self, estimator: Any) -> None:
         """Raise ValueError if a parameter that describes X has changed since training began."""

@@ -1,0 +1,56 @@
+"""Writing model files, and knowing before training what no file can hold."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ..core.whole_files import replace_file
+from .classes import check_class_names, decode_classes, encode_classes
+from .container import check_header_text, pack
+from .decode import decode_header
+from .encode import encode
+from .errors import not_saveable
+from .inputs import encode_booleanizer
+from .parameters import OPTIONS, check_settings, from_plain, plain_parameters
+from .saved_model import SavedModel
+from .texts import unfold
+
+
+def save(saved: SavedModel, path: str | os.PathLike[str]) -> None:
+    """Write a model; the file appears whole or not at all.
+
+    What :func:`cotm.files.load` would refuse is not written.
+    """
+    header, tensors = encode(saved)
+    text = json.dumps(header)
+    try:
+        check_header_text(text)
+        header, _ = unfold(json.loads(text), tensors)
+        decode_header(header, saved.fitted.reader.booleanizer)
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+        raise not_saveable(error) from error
+    replace_file(Path(path), pack(text, tensors), "the model")
+
+
+def check_saveable(parameters: dict[str, Any], classes: NDArray[Any], booleanizer: Any) -> None:
+    """Raise what saving a model would raise, as far as it is known before training.
+
+    ``parameters`` are the classifier's, from ``get_params(deep=False)``; ``booleanizer`` is the
+    fitted one, or None.
+    """
+    known = {name for options in OPTIONS.values() for name in options}
+    plain = plain_parameters({k: v for k, v in parameters.items() if k in known})
+    check_settings(from_plain(json.loads(json.dumps(plain))))
+    check_class_names(classes)
+    values, type_name = encode_classes(classes)
+    try:
+        decode_classes(json.loads(json.dumps(values)), type_name, multilabel=True)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise not_saveable(error) from error
+    if booleanizer is not None:
+        encode_booleanizer(booleanizer)

@@ -1,0 +1,30 @@
+"""Files of earlier formats and versions, as the latest format would have written them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.decoding import Upgrade, expect, upgraded
+from .container import Tensors
+
+#: The format that is written. A change of what fields, tensors or random numbers mean is a new
+#: format, and needs a step from the one before in UPGRADES.
+FORMAT = 1
+
+#: From each earlier format the step to the next: ``(header, tensors)`` to ``(header, tensors)``.
+UPGRADES: dict[int, Upgrade] = {}
+
+#: Fields that came after the first files of format 1, and what it means that a file has none.
+LATER_FIELDS: dict[str, Any] = {"scored_from": 0, "data": None, "sharpness": None}
+
+#: Options that came after the first files of format 1, and the value that trains like before.
+LATER_OPTIONS: dict[str, Any] = {"average": 1}
+
+
+def upgrade(header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
+    """Header and tensors of any format so far as those of the latest one, with all its fields."""
+    header, tensors = upgraded((header, tensors), "format", header.get("format"), FORMAT, UPGRADES)
+    header = {**LATER_FIELDS, **header}
+    expect(isinstance(header.get("parameters"), dict), "parameters are missing")
+    header["parameters"] = {**LATER_OPTIONS, **header["parameters"]}
+    return header, tensors
