@@ -10,6 +10,7 @@ import numpy as np
 
 from . import files
 from .estimator.base import TsetlinClassifier
+from .estimator.settings import check_parameters
 from .estimator.training import Callback
 from .model.inputs import BitTransformer
 
@@ -449,6 +450,6 @@ def load(path: str | os.PathLike[str]) -> CoTMClassifier | TMClassifier:
 def restored(saved: files.SavedModel) -> CoTMClassifier | TMClassifier:
     """The classifier that a model file holds; a ValueError where a parameter cannot be."""
     model = _KINDS[saved.kind](**saved.parameters)
-    model._check_parameters()
+    check_parameters(model)
     model._fitted = saved.fitted
     return model

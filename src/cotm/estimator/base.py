@@ -20,14 +20,13 @@ from ..core.state import Snapshot
 from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
 from ..model.labels import read_labels
-from ..model.outputs import outputs_for
 from ..model.probabilities import margins_of, probabilities
 from ..model.resuming import check_same_data, check_same_seed
 from ..rules import Rule, rules
 from .attributes import FittedAttributes
 from .planning import basic_plan, full_plan
 from .preparation import measure, prepare
-from .settings import check_parameters, machine_parameters
+from .settings import check_parameters
 from .training import Callback, run
 
 if TYPE_CHECKING:
@@ -61,12 +60,6 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
     def _machine_kind(self) -> dict[str, bool]:
         """The options of a machine that the class says, and not its parameters."""
         return {"sharing": True, "weighted": True}
-
-    def _check_parameters(self) -> None:
-        check_parameters(self)
-
-    def _machine_parameters(self, n_outputs: int, multilabel: bool) -> dict[str, Any]:
-        return machine_parameters(self, n_outputs, outputs_for(multilabel))
 
     # Training ------------------------------------------------------------------------
 
@@ -236,7 +229,7 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
 
     def _saved_model(self) -> files.SavedModel:
         """What a model file holds of this estimator: nothing of a subclass's own."""
-        self._check_parameters()
+        check_parameters(self)
         names = files.OPTIONS.get(self._kind, ())
         return files.SavedModel(
             self._kind, {name: getattr(self, name) for name in names}, self._now()
