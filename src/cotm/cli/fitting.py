@@ -19,7 +19,7 @@ from .paths import Source
 from .show import say, visible
 
 if TYPE_CHECKING:
-    from .examples import Data
+    from .data import Data
 
 #: What may differ when a training is resumed: how far and where it runs, not what it learns.
 _CHANGEABLE = ("epochs", "n_jobs", "backend")

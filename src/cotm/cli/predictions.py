@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from .data import Data
 from .errors import require_polars
-from .examples import Data
 from .paths import Source
 from .texts import WRITABLE_KINDS, csv_text, json_lines
 

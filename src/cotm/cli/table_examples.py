@@ -8,8 +8,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from .cells import check_numbers
+from .data import Data
 from .errors import quoted
-from .examples import Data
 from .frames import Table, read_table
 from .labels import check_classes, read_labels, with_text_labels
 from .missing import count_missing, missing_note, missing_texts

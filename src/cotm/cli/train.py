@@ -32,7 +32,7 @@ from .show import print_pairs, say, visible
 from .streams import OutputError
 
 if TYPE_CHECKING:
-    from .examples import Data
+    from .data import Data
 
 
 @takes(classifier_options())
