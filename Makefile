@@ -36,9 +36,10 @@ $(VENV)/bin/python: | tools
 # The build knows which of CMake and ninja the machine lacks. They stay in $(VENV), as does the
 # build folder, so that a rebuild compiles only what changed.
 $(VENV)/.builder: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --quiet scikit-build-core
-	$(PIP) install --quiet nanobind $$($(VENV)/bin/python -c \
-	  "from scikit_build_core.build import get_requires_for_build_wheel as lacking; print(*lacking())")
+	$(PIP) install --quiet scikit-build-core nanobind
+	@lacking=$$($(VENV)/bin/python -c \
+	  "from scikit_build_core.build import get_requires_for_build_wheel as f; print(*f())") && \
+	  { test -z "$$lacking" || $(PIP) install --quiet $$lacking; }
 	@touch $@
 
 # The package as users get it. Modules are compiled when first imported: few of them ever are.
