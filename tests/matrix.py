@@ -25,11 +25,14 @@ ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "build" / "matrix"
 TOOLS = ["pytest", "pytest-xdist", "hypothesis", "pyarrow", "opencv-python-headless"]
 TESTS = [
-    f"tests/test_{name}.py"
-    for name in (
-        *("classifier", "sklearn", "booleanize", "tables", "pipelines", "rules", "continuation"),
-        *("epochs", "files", "saving", "average", "cli", "cli_data"),
-    )
+    "tests/cli",
+    *(
+        f"tests/test_{name}.py"
+        for name in (
+            *("classifier", "sklearn", "booleanize", "tables", "pipelines", "rules"),
+            *("continuation", "epochs", "files", "saving", "average", "cli", "cli_data"),
+        )
+    ),
 ]
 
 
