@@ -1,9 +1,10 @@
-"""Conditions of rules: which of them imply others, and which exclude each other.
+"""Conditions of rules: which of them imply others, and which contradict each other.
 
-A column's bits do not come in every combination. A value lies between two thresholds, is one
-category or another, or is missing, and each of these cases says what all bits of the column
-are. Conditions on a column therefore exclude cases: those that exclude all of them never hold,
-and one that excludes no case of its own is implied by the others.
+The bits of a column do not occur in every combination. A value lies between two neighbouring
+thresholds, or is a certain category, or is missing: these are the cases of the column, and each
+case determines all its bits. A condition excludes the cases in which it does not hold. Conditions
+that together exclude all cases contradict each other. A condition that excludes only cases which
+other conditions exclude as well is implied by them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ from .booleanize import BitFeature
 
 @dataclass(frozen=True)
 class Condition:
-    """One literal of a rule: a bit of the input, or its negation."""
+    """One literal of a rule: a bit of the input, or its negation.
+
+    Attributes
+    ----------
+    feature : BitFeature
+        What the bit means.
+    negated : bool
+        Whether the condition holds where the bit is 0.
+    """
 
     feature: BitFeature
     negated: bool
@@ -30,15 +39,15 @@ class Condition:
 
 
 def simplify(conditions: Sequence[Condition]) -> list[Condition]:
-    """Leave out what others imply: ``x > 3`` or ``x is not missing`` beside ``x > 5``.
+    """Leave out conditions that others imply, such as ``x > 3`` beside ``x > 5``.
 
-    Bits that a column can have fulfil what is left exactly if they fulfil all.
+    An input fulfils the conditions that remain exactly if it fulfils all of them.
     """
     implied: set[int] = set()
     for places in _by_column(conditions):
         _, excluded = _cases([conditions[place] for place in places])
         excluders = Counter(chain.from_iterable(excluded))
-        # Negated conditions go first: "is missing" says more than "is not 3".
+        # Negated conditions are left out first, as "is missing" says more than "is not 3".
         for _, place, cases in sorted(
             (not conditions[place].negated, place, cases)
             for place, cases in zip(places, excluded, strict=True)
@@ -59,7 +68,7 @@ def is_possible(conditions: Sequence[Condition]) -> bool:
 
 
 def _by_column(conditions: Sequence[Condition]) -> Iterator[list[int]]:
-    """Places of conditions that bear on each other, two or more at a time."""
+    """Groups of two or more conditions, as places in the sequence, that may imply others."""
     columns: dict[Hashable, dict[Hashable, list[int]]] = {}
     for place, condition in enumerate(conditions):
         feature = condition.feature
@@ -69,12 +78,13 @@ def _by_column(conditions: Sequence[Condition]) -> Iterator[list[int]]:
         missing = families.pop("missing", [])
         if len(families) == 1:
             groups = [places + missing for places in families.values()]
-        else:  # tests of several kinds: not a column of ours, so each is looked at alone
+        else:  # no booleanizer of cotm tests a column in several ways, so nothing is known
             groups = [*families.values(), missing]
         yield from (places for places in groups if len(places) > 1)
 
 
 def _family(feature: BitFeature) -> Hashable:
+    """The way in which a bit tests its column; bits of one family have cases in common."""
     if feature.op in (">", "<=") and isinstance(feature.value, int | float):
         return "threshold"
     if feature.op in ("=", "missing"):
@@ -83,13 +93,14 @@ def _family(feature: BitFeature) -> Hashable:
 
 
 def _cases(conditions: Sequence[Condition]) -> tuple[range, list[list[int]]]:
-    """The cases of one column, as numbers, and for each condition those it excludes.
+    """The cases of one column, as numbers, and for each condition the cases it excludes.
 
-    Case 0 is a missing value, which sets no bit but its own. Case 1 is a value that lies
-    below all thresholds, is none of the categories, or is a bit of 0.
+    Case 0 is a missing value, which sets no bit but the one for missing values. Case 1 is a value
+    below all thresholds, or one that is none of the categories, or a bit that is 0. The others are
+    the values above each threshold, or each category, or a bit that is 1.
     """
     features = [condition.feature for condition in conditions]
-    # A family has thresholds or the others, so that both may count from case 2.
+    # A family tests by thresholds or in another way, never both, so both count from case 2.
     thresholds: list[Any] = sorted({f.value for f in features if f.op in (">", "<=")})
     others: dict[Hashable, int] = {}
     for feature in features:
@@ -98,6 +109,7 @@ def _cases(conditions: Sequence[Condition]) -> tuple[range, list[list[int]]]:
     cases = range(2 + len(thresholds) + len(others))
 
     def holding(feature: BitFeature) -> range:
+        """The cases in which the bit is 1."""
         if feature.op == "missing":
             return cases[:1]
         if feature.op in (">", "<="):
@@ -115,5 +127,5 @@ def _cases(conditions: Sequence[Condition]) -> tuple[range, list[list[int]]]:
 
 
 def _identity(feature: BitFeature) -> Hashable:
-    # True == 1 in Python; as categories they differ.
+    # True == 1 in Python, but they are different categories.
     return feature.op, isinstance(feature.value, bool), feature.value

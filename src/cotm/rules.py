@@ -1,10 +1,10 @@
-"""Clauses as rules: data first, text second."""
+"""Clauses as rules: objects to compute with, which print as readable text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,21 @@ __all__ = ["Condition", "Rule", "feature_descriptions", "rules", "simplify"]
 
 @dataclass(frozen=True)
 class Rule:
-    """A clause that can vote: if all conditions hold, each label gets the rule's weight."""
+    """A clause that can vote: if all conditions hold, each label gets its weight as votes.
+
+    Attributes
+    ----------
+    clause : int
+        Number of the clause in the model.
+    conditions : tuple of Condition
+        The literals of the clause; those that others imply are left out of the text only.
+    weights : dict of label to int
+        Votes for each label; negative ones are votes against it.
+    """
 
     clause: int
     conditions: tuple[Condition, ...]
-    weights: dict[Any, int]  # label -> votes
+    weights: dict[Any, int]
 
     @property
     def strength(self) -> int:
@@ -44,11 +54,29 @@ def rules(
     weights: NDArray[Any] | None = None,
     merge: bool = False,
 ) -> list[Rule]:
-    """What ``model.rules`` gives, which see.
+    """The clauses of a fitted classifier that can vote, as rules, strongest first.
 
-    ``included`` (clauses, literals) and ``weights`` (clauses, outputs) take the place of the
-    model's own. With ``merge``, clauses of the same literals become one rule with the sum of
-    their weights and the number of the first.
+    Parameters
+    ----------
+    model : CoTMClassifier or TMClassifier
+        The fitted classifier; its method ``rules`` calls this function.
+    label : optional
+        Rank by the votes for this class only, and leave out clauses that do not vote for it.
+    top : int, optional
+        Most rules to return.
+    feature_names : sequence of str, optional
+        Names of the bits, in place of those that the model knows.
+    included : ndarray of bool of shape (n_clauses, n_literals), optional
+        Which literals each clause includes, in place of what the model's memory says.
+    weights : ndarray of int of shape (n_clauses, n_outputs), optional
+        In place of the model's weights.
+    merge : bool, default=False
+        Make one rule of all clauses with the same literals. It has the sum of their weights and
+        the number of the first of them.
+
+    Returns
+    -------
+    list of Rule
 
     Examples
     --------
@@ -66,35 +94,44 @@ def rules(
     labels = [_plain(value) for value in model.classes_]
     if label is not None and label not in labels:
         raise ValueError(f"label={label!r} is not a class of this model; it has {labels}")
-    clauses = [
-        (number, literals, dict(zip(labels, votes, strict=True)))
-        for number, literals, votes in _voting_clauses(included, weights, merge=merge)
-    ]
-    if label is not None:
-        clauses = [clause for clause in clauses if clause[2][label] > 0]
-        clauses.sort(key=lambda clause: (-clause[2][label], clause[0]))
-    else:
-        clauses.sort(key=lambda clause: (-max(map(abs, clause[2].values())), clause[0]))
+    clauses = _ranked(_voting_clauses(included, weights, labels, merge=merge), label)
     found: list[Rule] = []
-    for number, literals, votes in clauses:
+    for clause in clauses:
         if top is not None and 0 <= top <= len(found):
             break
-        signs = [(k % len(features), bool(k >= len(features))) for k in literals]
+        signs = [(k % len(features), k >= len(features)) for k in clause.literals]
         conditions = tuple(Condition(features[k], negated) for k, negated in signs)
-        # What is possible depends on what the bits are, not on what they are called.
+        # Conditions can only contradict each other if it is known what the bits mean, so this is
+        # asked of the model's own descriptions, not of given names.
         if not is_possible(conditions):
             continue
         if names is not features:
             conditions = tuple(Condition(names[k], negated) for k, negated in signs)
-        found.append(Rule(number, conditions, votes))
+        found.append(Rule(clause.number, conditions, clause.votes))
     return found[:top]
 
 
+class _Clause(NamedTuple):
+    """A clause that can vote."""
+
+    number: int
+    literals: list[int]
+    votes: dict[Any, int]  # by label
+
+
+def _ranked(clauses: Iterable[_Clause], label: Any) -> list[_Clause]:
+    """Strongest first: by the votes for a label, or by the largest vote if there is no label."""
+    if label is None:
+        return sorted(clauses, key=lambda c: (-max(map(abs, c.votes.values())), c.number))
+    chosen = (clause for clause in clauses if clause.votes[label] > 0)
+    return sorted(chosen, key=lambda c: (-c.votes[label], c.number))
+
+
 def _voting_clauses(
-    included: NDArray[np.bool_], weights: NDArray[Any], *, merge: bool
-) -> Iterator[tuple[int, list[int], list[int]]]:
-    """Number, literals and votes of each clause that can vote."""
-    votes = weights.astype(np.int64)  # sums of 32-bit weights need room
+    included: NDArray[np.bool_], weights: NDArray[Any], labels: list[Any], *, merge: bool
+) -> Iterator[_Clause]:
+    """The clauses that have literals and a weight other than 0."""
+    votes = weights.astype(np.int64)  # sums of 32-bit weights may not fit into 32 bits
     numbers = np.flatnonzero(included.any(axis=1) & (votes != 0).any(axis=1))
     if merge:
         first: dict[bytes, int] = {}
@@ -106,11 +143,15 @@ def _voting_clauses(
                 votes[kept] += votes[number]
         numbers = np.array([n for n in first.values() if votes[n].any()], dtype=np.intp)
     for number in numbers.tolist():
-        yield number, np.flatnonzero(included[number]).tolist(), votes[number].tolist()
+        by_label = dict(zip(labels, votes[number].tolist(), strict=True))
+        yield _Clause(number, np.flatnonzero(included[number]).tolist(), by_label)
 
 
 def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list[BitFeature]:
-    """What each bit of a patch says, in the order of memory's first half of columns."""
+    """What each bit of an example, or of a patch of it, means, in the order of the literals.
+
+    The second half of the literals, the negated bits, follows the same order.
+    """
     booleanizer, grid = model.booleanizer_, model.machine_.spec.grid
     if names is not None:
         if len(names) != grid.n_features:
@@ -118,7 +159,7 @@ def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list
                 f"feature_names has {len(names)} names, but the model has {grid.n_features} bits"
             )
         return _bits(names)
-    # Bits that came from a transformer before the model may have brought what they mean.
+    # A booleanizer before the model, in a pipeline, passes on what its bits mean.
     described = getattr(model._reader, "bit_features", None)
     if hasattr(booleanizer, "describe"):
         described = booleanizer.describe()
@@ -148,9 +189,10 @@ def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list
 
 
 def _bits(names: Iterable[Any]) -> list[BitFeature]:
-    """Bits that are called something, each a column of its own."""
+    """Bits of which only the name is known; each is a column of its own."""
     return [BitFeature(str(name), "bit", index=index) for index, name in enumerate(names)]
 
 
 def _plain(value: Any) -> Any:
+    """A label as a value of Python instead of NumPy's."""
     return value.item() if isinstance(value, np.generic) else value
