@@ -25,6 +25,9 @@ Data = tuple[Any, NDArray[Any], Any, NDArray[Any]]
 #: The paper averages over the last 25 of 100 epochs; shorter trainings over their last quarter.
 _MOST_LAST_EPOCHS = 25
 
+#: Verbosity of the classifier: a line per epoch. A bar would draw itself while epochs are timed.
+_LINES = 2
+
 
 @dataclass(frozen=True)
 class Options:
@@ -182,7 +185,7 @@ class Runs:
                 left = (time.perf_counter() - began) / done * (total - done)
                 heading += f"; {format_seconds(left)} left for all of them"
             print(heading, file=Messages())
-            self.train(run, verbose=1)
+            self.train(run, verbose=_LINES)
             done += run.work
 
     def train(self, run: Run, *, verbose: int) -> Curve:
