@@ -95,10 +95,11 @@ bench-gpu: $(DEVELOPMENT) cuda-tools
 	$(VENV)/bin/python benchmarks/plots.py build/bench/gpu.json --to build/bench
 
 # What a user sees of the machine, on CUDA: the tests of behaviour run on COTM_BACKEND.
-BEHAVIOUR := $(addprefix tests/test_,machine.py classifier.py continuation.py checkpoint.py \
-  rules.py reference.py files.py)
+BEHAVIOUR := tests/test_machine.py tests/test_rules.py tests/backends/test_reference.py \
+  $(addprefix tests/estimator/test_,classifier.py continuation.py checkpoint.py) \
+  tests/files/test_files.py
 test-cuda: $(DEVELOPMENT) cuda-tools
-	$(VENV)/bin/pytest -n 4 tests/test_cuda.py
+	$(VENV)/bin/pytest -n 4 tests/backends/test_cuda.py tests/backends/test_equality.py
 	COTM_BACKEND=cuda $(VENV)/bin/pytest -n 4 $(BEHAVIOUR)
 
 # Another CuPy than the one of cotm[cuda] can be installed into $(VENV) before.
@@ -115,14 +116,14 @@ sanitize-address: build/sanitize-address
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$</site COTM_EXPECT_PATH=$</site \
 	  $(VENV)/bin/python -m pytest -p no:cacheprovider -k "not about_one_call" \
-	  $(addprefix tests/test_,backends.py randomness.py slices.py failures.py)
+	  $(addprefix tests/backends/test_,native.py equality.py slices.py failures.py)
 
 # A race ends the process.
 sanitize-thread: build/sanitize-thread
 	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TSAN_OPTIONS="halt_on_error=1 exitcode=66" \
 	  OPENBLAS_NUM_THREADS=1 PYTHONPATH=$</site COTM_EXPECT_PATH=$</site \
 	  $(VENV)/bin/python -m pytest -p no:cacheprovider -k "not turn and not about_one_call" \
-	  $(addprefix tests/test_,concurrency.py slices.py)
+	  tests/estimator/test_concurrency.py tests/backends/test_slices.py
 
 build/sanitize-%: $(SOURCES) $(VENV)/.tools
 	$(PIP) install --quiet --no-build-isolation --no-deps --upgrade --target $@/site \
@@ -130,7 +131,7 @@ build/sanitize-%: $(SOURCES) $(VENV)/.tools
 	@touch $@
 
 # Of NVIDIA's compute-sanitizer; racecheck does not know barriers of some of a block's warps.
-SANITIZED := tests/test_cuda.py -p no:xdist -k "reference and (10 or 11) or long_training and 5"
+SANITIZED := tests/backends/test_equality.py -p no:xdist -k "cuda and (10 or 11)"
 sanitize-cuda: $(DEVELOPMENT) cuda-tools
 	compute-sanitizer --tool memcheck --error-exitcode 1 $(VENV)/bin/python -m pytest $(SANITIZED)
 	COTM_CUDA_FLAGS=-DCOTM_RACECHECK compute-sanitizer --tool racecheck --error-exitcode 1 \

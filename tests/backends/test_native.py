@@ -3,18 +3,14 @@
 import dataclasses
 import itertools
 import os
-import sys
-import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse
 from configurations import assert_equal, outcome, random_configuration
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cotm
-from cotm import backends
 from cotm.backends import make_backend
 from cotm.backends.reference import ReferenceBackend, selection_thresholds
 from cotm.core.examples import Examples
@@ -50,39 +46,6 @@ def test_native_equals_reference(seed):
             backend = NativeBackend(c.spec, c.memory, c.weights, threads)
             assert backend.isa == isa
             assert_equal(expected, outcome(backend, c), f"{isa}, {threads} threads, {c.spec}")
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_long_training_equals_reference(seed):
-    """From the start through many steps, so that clauses fill, empty and change sides."""
-    rng = np.random.default_rng(seed)
-    grid = [PatchGrid.flat(70), PatchGrid(6, 7, 2, 3, 2, 1, 2), PatchGrid(1, 30, 1, 1, 5)][seed % 3]
-    sharing = seed % 4 != 3
-    spec = Spec(
-        n=33, m=4, grid=grid, T=20, q=16804, N=[128, 5, 1][seed % 3], sharing=sharing,
-        boost_true_positive=seed % 2 == 0, e_scales_type2=seed % 5 == 0, seed=seed,
-        max_literals=6 if seed % 3 == 1 else 0,
-    )  # fmt: skip
-    bits = rng.integers(0, 2, (40, *grid.image_shape), dtype=np.uint8)
-    flat = bits.reshape(40, -1)
-    targets = np.stack(
-        [flat[:, 0], flat[:, 1] ^ flat[:, 2], flat[:, 3] & flat[:, 4], 1 - flat[:, 5]], 1
-    )
-    memory = np.full((33, grid.n_literals), -1, dtype=np.int8)
-    weights = start_weights(spec)
-    states = []
-    for kind in (ReferenceBackend, NativeBackend):
-        backend = kind(spec, memory, weights, 2)
-        data = backend.prepare(Examples(bits, grid))
-        scales = selection_scale(1.0, np.ones(1))
-        counts = [
-            backend.train(data, targets, scales, np.arange(40), 40 * epoch) for epoch in range(8)
-        ]
-        states.append((counts, *backend.state()))
-    assert states[0][0] == states[1][0]
-    assert np.array_equal(states[0][1], states[1][1])
-    assert np.array_equal(states[0][2], states[1][2])
-    assert (states[0][1] >= 0).any(), "the test should include literals"
 
 
 @pytest.mark.parametrize("isa", ISAS)
@@ -139,33 +102,6 @@ def test_forgetting_put_off_excludes_in_time(isa, q, monkeypatch):
         assert all(np.array_equal(a, b) for a, b in zip(*states, strict=True)), steps
 
 
-def test_equal_and_weightless_clauses_predict_like_the_reference():
-    """Prediction merges clauses that say the same, and leaves out those without a vote."""
-    rng = np.random.default_rng(5)
-    grid = PatchGrid(8, 8, 1, 3, 3)
-    spec = Spec(n=60, m=4, grid=grid, T=9, q=6554, N=128)
-    memory = np.where(rng.random((60, grid.n_literals)) < 3 / grid.n_literals, 0, -1)
-    memory[20:40] = memory[:20]
-    # Two bits of a thermometer say no more than the higher one: row > 2 and row > 0.
-    memory[40, :], memory[41, :] = -1, -1
-    memory[40, 2] = memory[41, 2] = memory[41, 0] = 5
-    weights = rng.integers(-9, 10, (60, 4)).astype(np.int32)
-    weights[30:40] = -weights[10:20]
-    weights[50:55] = 0
-    examples = Examples(rng.integers(0, 2, (70, 8, 8, 1), dtype=np.uint8), grid)
-    found = [
-        (backend.votes(data), backend.clause_outputs(data))
-        for backend in (
-            kind(spec, memory.astype(np.int8), weights)
-            for kind in (ReferenceBackend, NativeBackend)
-        )
-        for data in [backend.prepare(examples)]
-    ]
-    assert found[0][1].any() and not found[0][1].all()
-    for expected, actual in zip(*found, strict=True):
-        assert np.array_equal(expected, actual)
-
-
 def test_trained_state_is_pinned():
     """A change of these numbers is a change of the model-file format."""
     rng = np.random.default_rng(0)
@@ -186,38 +122,6 @@ def test_unknown_instruction_set(monkeypatch):
     monkeypatch.setenv("COTM_ISA", "sse9")
     with pytest.raises(ValueError, match=r"sse9.*baseline, avx2 or avx512"):
         cotm.Machine(4, T=2).fit([[0], [1]], [0, 1])
-
-
-def names_for(name="auto", n=10, rows=10, training=True):
-    spec = Spec(n=n, m=2, grid=PatchGrid.flat(3), T=4, q=6554, N=128)
-    return backends.backends_for(name, spec, rows, training=training)
-
-
-def test_choice_of_backend(monkeypatch):
-    monkeypatch.delenv("COTM_BACKEND", raising=False)
-    assert names_for() == ["native"]
-    assert names_for("reference") == ["reference"]
-    monkeypatch.setenv("COTM_BACKEND", "reference")
-    assert names_for() == ["reference"]
-    assert names_for("native") == ["native"]
-    monkeypatch.setenv("COTM_BACKEND", "abacus")
-    with pytest.raises(ValueError, match="abacus"):
-        names_for()
-    with pytest.raises(ValueError, match="abacus"):
-        backends.check_backend("auto")
-
-
-def test_missing_extension_falls_back_with_one_warning(monkeypatch):
-    monkeypatch.delenv("COTM_BACKEND", raising=False)
-    monkeypatch.setitem(sys.modules, "cotm._native", None)
-    monkeypatch.setattr("cotm.backends._warned", set())
-    with pytest.warns(RuntimeWarning, match="falling back to the NumPy reference"):
-        assert names_for() == ["reference"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert names_for() == ["reference"]
-    with pytest.raises(ValueError, match=r"backend='native' is not available.*reinstall"):
-        backends.check_backend("native")
 
 
 @pytest.mark.parametrize(
@@ -267,16 +171,6 @@ def test_selection_of_heavy_examples_is_exact(T, e_scales_type2):
                 assert int(threshold[i]) == min(2**32, distance * factor // (2 * T))
 
 
-@pytest.mark.parametrize("T", [1, 7, 2**30])
-@pytest.mark.parametrize("factor", [2**32 - 1, 2**32, 2**32 + 1, 7 * 2**32, 2**45, 2**62, 2**63])
-def test_heavy_examples_train_like_the_reference(T, factor):
-    c = random_configuration(7)
-    c.spec = dataclasses.replace(c.spec, T=T)
-    c.scales = np.array([[factor, factor // 3]], np.uint64)
-    expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
-    assert_equal(expected, outcome(NativeBackend(c.spec, c.memory, c.weights, 2), c), "native")
-
-
 def test_selection_scale():
     """As ever up to weight 1; beyond it e is what is capped, and 2**31 is the end."""
     weight = np.array([0.0, 0.3, 1.0, 1.5, 7.0, 1e12, 1e308])
@@ -286,24 +180,6 @@ def test_selection_scale():
             for K, factor in zip(row, (1.0, e), strict=True):
                 exact = min(1.0, factor * w) if w <= 1 else min(1.0, factor) * w
                 assert int(K) == round(min(exact, 2.0**31) * 2**32)
-
-
-@pytest.mark.parametrize("backend", ["native", "reference"])
-def test_no_rows(backend):
-    rng = np.random.default_rng(0)
-    flat = cotm.Machine(5, 4, random_state=0, backend=backend, n_jobs=2)
-    X = rng.integers(0, 2, (30, 9), dtype=np.uint8)
-    Y = rng.integers(0, 2, (30, 3), dtype=np.uint8)
-    flat.fit(X, Y)
-    images = cotm.Machine(5, 4, patch_shape=(2, 2), random_state=0, backend=backend, n_jobs=2)
-    images.fit(X.reshape(30, 3, 3), Y)
-    for machine, none in (
-        (flat, X[:0]),
-        (flat, scipy.sparse.csr_array(X[:0])),
-        (images, X[:0].reshape(0, 3, 3)),
-    ):
-        assert machine.votes(none).shape == machine.predict(none).shape == (0, 3)
-        assert machine.clause_outputs(none).shape == (0, 5)
 
 
 def test_native_writes_into_no_copy():

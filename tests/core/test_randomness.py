@@ -19,7 +19,7 @@ from cotm.core.randomness import (
     step_key,
 )
 
-VECTORS = json.loads((Path(__file__).parent / "hash_vectors.json").read_text())
+VECTORS = json.loads((Path(__file__).parent.parent / "hash_vectors.json").read_text())
 
 
 def test_reference_gives_the_vectors():

@@ -17,7 +17,6 @@ import cotm.machine
 from cotm import backends
 from cotm.backends.cuda import layout as cuda_plan
 from cotm.backends.cuda.layout import BatchLayout, Sizes, make_plan
-from cotm.backends.kinds import CudaKind
 from cotm.backends.reference import ReferenceBackend
 from cotm.core.examples import Examples
 from cotm.core.gpu_arrays import as_gpu_array
@@ -137,34 +136,6 @@ def test_without_a_device_the_error_says_what_to_do():
 
 def large_spec(n=5000):
     return Spec(n=n, m=10, grid=PatchGrid(28, 28, 1, 10, 10), T=100, q=6554, N=128)
-
-
-def test_auto_takes_a_device_where_it_gains(monkeypatch):
-    monkeypatch.delenv("COTM_BACKEND", raising=False)
-    monkeypatch.setattr(CudaKind, "is_there", lambda self: True)
-    names = backends.backends_for
-    assert names("auto", large_spec(), 60_000, training=True) == ["cuda", "native"]
-    assert names("auto", large_spec(50), 60_000, training=True) == ["native"]
-    assert names("auto", large_spec(), 10, training=True) == ["native"]
-    assert names("auto", large_spec(), 10, training=False) == ["native"]
-    assert names("auto", large_spec(), 10**6, training=False) == ["cuda", "native"]
-    assert names("native", large_spec(), 10**6, training=True) == ["native"]
-    monkeypatch.setenv("COTM_BACKEND", "native")
-    assert names("auto", large_spec(), 60_000, training=True) == ["native"]
-
-
-def test_auto_stays_on_the_processor_where_the_device_is_full(monkeypatch):
-    monkeypatch.delenv("COTM_BACKEND", raising=False)
-
-    def start(self, *arguments):
-        raise MemoryError("the device is full")
-
-    monkeypatch.setattr(CudaKind, "is_there", lambda self: True)
-    monkeypatch.setattr(CudaKind, "gains", lambda self, work: work is not None)
-    monkeypatch.setattr(CudaKind, "start", start)
-    machine = cotm.Machine(4, T=2, random_state=1).fit([[0], [1]], [[0], [1]])
-    assert machine.backend_ == "native"
-    assert machine.predict([[0], [1]]).shape == (2, 1)
 
 
 # Equality -------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from cotm import CoTMClassifier, ModelFileError, TMClassifier
 from cotm.files import container
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
-FIXTURE = Path(__file__).parent / "data" / "format1.cotm"
+FIXTURE = Path(__file__).parent.parent / "data" / "format1.cotm"
 
 
 def small(kind=CoTMClassifier, **parameters):

@@ -1,0 +1,202 @@
+"""Every backend that can run here gives the reference's bits, on every shape and option."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse
+from configurations import assert_equal, outcome, random_configuration
+
+import cotm
+from cotm.backends.kinds import KINDS
+from cotm.backends.reference import ReferenceBackend
+from cotm.core.examples import Examples
+from cotm.core.limits import WEIGHT_LIMIT
+from cotm.core.patches import PatchGrid
+from cotm.core.spec import Spec, selection_scale
+from cotm.core.state import start_weights
+
+
+def kinds():
+    """All but the definition itself; those that cannot run are skipped, and say why."""
+    for kind in KINDS:
+        if kind.name == "reference":
+            continue
+        why = ""
+        try:
+            kind.require(kind.name)
+        except ValueError as error:
+            why = str(error)
+        mark = pytest.mark.skipif(bool(why), reason=why)
+        yield pytest.param(kind, id=kind.name, marks=mark)
+
+
+every_kind = pytest.mark.parametrize("kind", kinds())
+
+
+def start(kind, spec, memory, weights, threads=2):
+    return kind.start(kind.name, spec, memory, weights, threads)
+
+
+@every_kind
+@pytest.mark.parametrize("seed", range(120))
+def test_random_machines(kind, seed):
+    c = random_configuration(1000 + seed)
+    expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
+    assert_equal(expected, outcome(start(kind, c.spec, c.memory, c.weights), c), c.spec)
+
+
+@every_kind
+@pytest.mark.parametrize("seed", range(12))
+def test_long_training(kind, seed):
+    """From the start through many steps, so that clauses fill, empty and change sides."""
+    rng = np.random.default_rng(seed)
+    grid = [PatchGrid.flat(70), PatchGrid(6, 7, 2, 3, 2, 1, 2), PatchGrid(1, 90, 1, 1, 5)][seed % 3]
+    spec = Spec(
+        n=33, m=4, grid=grid, T=20, q=16804, N=[128, 5, 1][seed % 3], sharing=seed % 4 != 3,
+        boost_true_positive=seed % 2 == 0, e_scales_type2=seed % 5 == 0, seed=seed,
+        max_literals=6 if seed % 3 == 1 else 0,
+    )  # fmt: skip
+    bits = rng.integers(0, 2, (60, *grid.image_shape), dtype=np.uint8)
+    flat = bits.reshape(60, -1)
+    targets = np.stack([flat[:, 0], flat[:, 1] ^ flat[:, 2], flat[:, 3], 1 - flat[:, 5]], 1)
+    scales = selection_scale(0.5, np.ones(1))
+    memory = np.full((spec.n, grid.n_literals), -1, dtype=np.int8)
+    weights = start_weights(spec)
+    pair = [ReferenceBackend(spec, memory, weights), start(kind, spec, memory, weights)]
+    data = [backend.prepare(Examples(bits, grid)) for backend in pair]
+    step = 0
+    for count in (1, 31, 32, 33, 200):
+        order = rng.integers(0, 60, count)
+        counts = [
+            backend.train(examples, targets, scales, order, step)
+            for backend, examples in zip(pair, data, strict=True)
+        ]
+        assert counts[0] == counts[1]
+        step += count
+    for a, b in zip(pair[0].state(), pair[1].state(), strict=True):
+        assert np.array_equal(a, b)
+    assert (pair[0].state()[0] >= 0).any(), "the test should include literals"
+    assert np.array_equal(pair[0].votes(data[0]), pair[1].votes(data[1]))
+    assert np.array_equal(pair[0].clause_outputs(data[0]), pair[1].clause_outputs(data[1]))
+
+
+@every_kind
+def test_a_pass_in_parts_and_undone(kind):
+    """Slices of an order are one pass, and a pass that is undone has not been."""
+    c = random_configuration(3)
+    expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
+    backend = start(kind, c.spec, c.memory, c.weights)
+    data = backend.prepare(c.examples)
+    backend.mark()
+    backend.train(data, c.targets, c.scales, c.order, c.step + 99)
+    backend.undo()
+    for found, before in zip(backend.state(), (c.memory, c.weights), strict=True):
+        assert np.array_equal(found, before)
+    for first in range(0, len(c.order), 5):
+        last = min(first + 5, len(c.order))
+        backend.train(data, c.targets, c.scales, c.order, c.step, first, last)
+    for found, wanted in zip(backend.state(), expected[1:3], strict=True):
+        assert np.array_equal(found, wanted)
+
+
+@every_kind
+@pytest.mark.parametrize("T", [1, 7, 2**30])
+@pytest.mark.parametrize("factor", [2**32 - 1, 2**32, 2**32 + 1, 7 * 2**32, 2**45, 2**62, 2**63])
+def test_heavy_examples(kind, T, factor):
+    c = random_configuration(7)
+    c.spec = dataclasses.replace(c.spec, T=T)
+    c.scales = np.array([[factor, factor // 3]], np.uint64)
+    expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
+    assert_equal(expected, outcome(start(kind, c.spec, c.memory, c.weights), c), kind.name)
+
+
+@every_kind
+def test_equal_and_weightless_clauses(kind):
+    """Prediction may merge clauses that say the same, and leave out those without a vote."""
+    rng = np.random.default_rng(5)
+    grid = PatchGrid(8, 8, 1, 3, 3)
+    spec = Spec(n=60, m=4, grid=grid, T=9, q=6554, N=128)
+    memory = np.where(rng.random((60, grid.n_literals)) < 3 / grid.n_literals, 0, -1)
+    memory[20:40] = memory[:20]
+    # Two bits of a thermometer say no more than the higher one: row > 2 and row > 0.
+    memory[40, :], memory[41, :] = -1, -1
+    memory[40, 2] = memory[41, 2] = memory[41, 0] = 5
+    memory = memory.astype(np.int8)
+    weights = rng.integers(-9, 10, (60, 4)).astype(np.int32)
+    weights[30:40] = -weights[10:20]
+    weights[50:55] = 0
+    examples = Examples(rng.integers(0, 2, (70, 8, 8, 1), dtype=np.uint8), grid)
+    found = [
+        (backend.votes(data), backend.clause_outputs(data))
+        for backend in (ReferenceBackend(spec, memory, weights), start(kind, spec, memory, weights))
+        for data in [backend.prepare(examples)]
+    ]
+    assert found[0][1].any() and not found[0][1].all()
+    for expected, actual in zip(*found, strict=True):
+        assert np.array_equal(expected, actual)
+
+
+@every_kind
+def test_strides_beyond_the_image(kind):
+    """One patch, whatever the stride."""
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (12, 8, 6, 2), dtype=np.uint8)
+    c = next(c for c in map(random_configuration, range(20)) if c.spec.m < 100)
+    found = []
+    for strides in ((2**30, 2**30), (8, 6)):
+        spec = dataclasses.replace(c.spec, grid=PatchGrid(8, 6, 2, 3, 4, *strides))
+        memory = np.full((spec.n, spec.grid.n_literals), -1, np.int8)
+        state = memory, start_weights(spec)
+        d = dataclasses.replace(c, spec=spec, examples=Examples(bits, spec.grid))
+        found += [outcome(ReferenceBackend(spec, *state), d), outcome(start(kind, spec, *state), d)]
+    for other in found[1:]:
+        assert_equal(found[0], other, "strides")
+
+
+@every_kind
+def test_large_weights(kind):
+    c = random_configuration(11)
+    spec = dataclasses.replace(c.spec, max_weight=WEIGHT_LIMIT, sharing=True)
+    weights = np.where(c.weights >= 0, WEIGHT_LIMIT - 1, 2 - WEIGHT_LIMIT).astype(np.int32)
+    c = dataclasses.replace(c, spec=spec, weights=weights)
+    expected = outcome(ReferenceBackend(spec, c.memory, weights), c)
+    assert_equal(expected, outcome(start(kind, spec, c.memory, weights), c), kind.name)
+
+
+@every_kind
+def test_no_rows(kind):
+    rng = np.random.default_rng(0)
+    options = {"random_state": 0, "backend": kind.name, "n_jobs": 2}
+    X = rng.integers(0, 2, (30, 9), dtype=np.uint8)
+    Y = rng.integers(0, 2, (30, 3), dtype=np.uint8)
+    flat = cotm.Machine(5, 4, **options).fit(X, Y)
+    images = cotm.Machine(5, 4, patch_shape=(2, 2), **options).fit(X.reshape(30, 3, 3), Y)
+    for machine, none in (
+        (flat, X[:0]),
+        (flat, scipy.sparse.csr_array(X[:0])),
+        (images, X[:0].reshape(0, 3, 3)),
+    ):
+        assert machine.votes(none).shape == machine.predict(none).shape == (0, 3)
+        assert machine.clause_outputs(none).shape == (0, 5)
+
+
+@every_kind
+@pytest.mark.parametrize("images", [False, True])
+def test_machines_train_and_continue_alike(kind, images):
+    """Above the backends: shuffled passes, weights, average, a snapshot, more passes."""
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 2, (150, 4, 5) if images else (150, 20), dtype=np.uint8)
+    Y = rng.integers(0, 2, (150, 3), dtype=np.uint8)
+    options = {"T": 15, "s": 3.0, "e": 0.4, "average": 2, "random_state": 9}
+    options["patch_shape"] = (2, 3) if images else None
+    states = []
+    for name in ("reference", kind.name):
+        machine = cotm.Machine(21, backend=name, **options)
+        machine.fit(X, Y, epochs=2, sample_weight=rng.permutation(150) / 75 * 0 + 0.8)
+        machine.partial_fit(X[:70], Y[:70])
+        states.append((machine.memory_, machine.weights_, machine.votes(X), machine.predict(X)))
+    for expected, actual in zip(*states, strict=True):
+        assert np.array_equal(expected, actual)
