@@ -8,6 +8,7 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse
+from helpers import state
 
 import cotm
 from cotm import Machine
@@ -76,10 +77,6 @@ def random_data(seed=0, rows=60, features=20, outputs=3):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 2, (rows, features))
     return X, rng.integers(0, 2, (rows, outputs))
-
-
-def state(machine):
-    return machine.memory_.tobytes(), machine.weights_.tobytes(), machine.step_
 
 
 def test_caps_are_never_exceeded():

@@ -169,3 +169,16 @@ def test_the_documentation_has_every_parameter_with_its_default(kind):
         entry = re.search(rf"^    {name} : (.*)$", kind.__doc__, re.MULTILINE)
         assert entry is not None, f"{name} is not documented"
         assert f"default={shown}" in entry[1] or (default is None and "optional" in entry[1])
+
+
+def documented(kind):
+    """The entries of the docstring's parameters and attributes, by name."""
+    text = kind.__doc__.split("Parameters\n    ----------\n")[1].split("    See Also")[0]
+    parts = re.split(r"^    (\w+) : ", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_the_classifiers_have_the_same_documentation_but_for_weighted():
+    coalesced, own = documented(cotm.CoTMClassifier), documented(cotm.TMClassifier)
+    assert own.pop("weighted")
+    assert own == coalesced

@@ -2,9 +2,11 @@
 
 import pickle
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
+from helpers import classifier, state
 from scipy import sparse
 
 import cotm
@@ -17,14 +19,7 @@ X = RNG.integers(0, 2, (150, 13), dtype=np.uint8)
 Y = (X[:, 0] ^ X[:, 1]) + 2 * (X[:, 2] & X[:, 3]) ^ (RNG.random(150) < 0.2)
 
 
-def small(kind=CoTMClassifier, **parameters):
-    defaults = {"n_clauses": 30, "T": 40, "s": 3.0, "epochs": 6, "random_state": 5}
-    return kind(**{**defaults, **parameters})
-
-
-def state(model):
-    now = model.machine_.snapshot()
-    return now.memory.tobytes(), now.weights.tobytes(), now.step
+small = partial(classifier, n_clauses=30, T=40, s=3.0, epochs=6, random_state=5)
 
 
 @pytest.mark.parametrize("backend", ["reference", "native"])

@@ -4,17 +4,19 @@ import io
 import signal
 import time
 from contextlib import redirect_stderr
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from helpers import classifier, state
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 
 import cotm
 import cotm.estimator.training
-from cotm import CoTMClassifier, TMClassifier
+from cotm import TMClassifier
 from cotm.estimator.progress import Silent
 from cotm.model.labels import split_validation
 from cotm.model.outputs import outputs_for
@@ -25,12 +27,7 @@ BITS = RNG.integers(0, 2, (120, 10))
 LABELS = BITS[:, 0] ^ BITS[:, 1]
 
 
-def small(kind=CoTMClassifier, **parameters):
-    return kind(**{"n_clauses": 40, "epochs": 10, "random_state": 0, **parameters})
-
-
-def state(model):
-    return model.memory_.tobytes(), model.weights_.tobytes(), model.step_, len(model.history_)
+small = partial(classifier, n_clauses=40, epochs=10, random_state=0)
 
 
 # Labels ------------------------------------------------------------------------------

@@ -2,10 +2,12 @@
 
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse
+from helpers import classifier, state
 from sklearn.datasets import load_digits
 
 import cotm
@@ -16,13 +18,7 @@ X = RNG.integers(0, 2, (120, 12))
 Y = (X[:, 0] ^ X[:, 1]) + 2 * (X[:, 2] & X[:, 3])
 
 
-def small(kind=CoTMClassifier, **parameters):
-    defaults = {"n_clauses": 20, "T": 30, "s": 3.0, "epochs": 5, "random_state": 1}
-    return kind(**{**defaults, **parameters})
-
-
-def state(model):
-    return model.memory_.tobytes(), model.weights_.tobytes(), model.step_
+small = partial(classifier, n_clauses=20, T=30, s=3.0, epochs=5, random_state=1)
 
 
 @pytest.mark.parametrize("kind", [CoTMClassifier, TMClassifier])

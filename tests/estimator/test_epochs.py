@@ -3,10 +3,12 @@
 import random
 import signal
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse
+from helpers import classifier, state
 
 import cotm
 import cotm.backends.native
@@ -19,14 +21,7 @@ X = RNG.integers(0, 2, (120, 20), dtype=np.uint8)
 Y = X[:, 0] ^ (X[:, 1] & X[:, 2])
 
 
-def small(**parameters):
-    defaults = {"n_clauses": 30, "T": 40, "s": 3.0, "epochs": 6, "random_state": 5, "n_jobs": 1}
-    return CoTMClassifier(**{**defaults, **parameters})
-
-
-def state(model):
-    now = model.machine_.snapshot()
-    return now.memory.tobytes(), now.weights.tobytes(), now.step, len(model.history_)
+small = partial(classifier, n_clauses=30, T=40, s=3.0, epochs=6, random_state=5, n_jobs=1)
 
 
 @pytest.mark.parametrize("average", [1, 3])

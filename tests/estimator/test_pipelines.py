@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from functools import partial
 
 import joblib
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 import safetensors.numpy
 import scipy.sparse as sp
+from helpers import classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import train_test_split
@@ -21,7 +23,6 @@ from cotm import (
     AdaptiveGaussianThreshold,
     Booleanizer,
     Categories,
-    CoTMClassifier,
     ImageThermometer,
     Thermometer,
 )
@@ -43,8 +44,7 @@ SPARSE = sp.random(80, 4, 0.5, format="csr", random_state=0)
 IMAGES = RNG.integers(0, 256, (40, 6, 6), dtype=np.uint8)
 
 
-def small(**parameters):
-    return CoTMClassifier(20, epochs=3, random_state=0, **parameters)
+small = partial(classifier, n_clauses=20, epochs=3, random_state=0)
 
 
 def names(model):

@@ -1,10 +1,13 @@
 """The classifiers among scikit-learn's tools."""
 
+from functools import partial
+
 import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from helpers import classifier
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
@@ -46,8 +49,7 @@ def iris():
     return load_iris(return_X_y=True)
 
 
-def small(**parameters):
-    return CoTMClassifier(**{"n_clauses": 60, "epochs": 20, "random_state": 0, **parameters})
+small = partial(classifier, n_clauses=60, epochs=20, random_state=0)
 
 
 def test_pipeline_and_cross_validation():

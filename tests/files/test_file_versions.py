@@ -5,12 +5,14 @@ import dataclasses
 import inspect
 import json
 import runpy
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from command_line import run
+from helpers import classifier
 from sklearn.datasets import load_digits, load_iris
 
 import cotm
@@ -31,8 +33,7 @@ X, Y = load_iris(return_X_y=True)
 KINDS = (CoTMClassifier, TMClassifier)
 
 
-def small(kind=CoTMClassifier, **parameters):
-    return kind(**{"n_clauses": 10, "epochs": 2, "random_state": 3, **parameters})
+small = partial(classifier, n_clauses=10, epochs=2, random_state=3)
 
 
 def write(path, header, tensors):

@@ -3,29 +3,26 @@
 import json
 import os
 import stat
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import safetensors.numpy
+from helpers import classifier, state
 from sklearn.datasets import load_digits, load_iris
 from sklearn.preprocessing import KBinsDiscretizer
 
 import cotm
-from cotm import CoTMClassifier, ModelFileError, TMClassifier
+from cotm import ModelFileError, TMClassifier
 from cotm.files import container
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 FIXTURE = Path(__file__).parent.parent / "data" / "format1.cotm"
 
 
-def small(kind=CoTMClassifier, **parameters):
-    return kind(**{"n_clauses": 30, "epochs": 5, "random_state": 0, **parameters})
-
-
-def state(model):
-    return model.memory_.tobytes(), model.weights_.tobytes(), model.step_, len(model.history_)
+small = partial(classifier, n_clauses=30, epochs=5, random_state=0)
 
 
 def frame():

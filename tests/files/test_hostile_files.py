@@ -7,14 +7,16 @@ import sys
 import threading
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import classifier
 from sklearn.datasets import load_digits, load_iris
 
 import cotm
-from cotm import CoTMClassifier, ModelFileError, TMClassifier
+from cotm import ModelFileError, TMClassifier
 from cotm.files import container
 from cotm.files.classes import MAX_CLASS_NAME
 from cotm.files.encode import encode
@@ -42,8 +44,7 @@ def frame():
     )
 
 
-def small(kind=CoTMClassifier, **parameters):
-    return kind(**{"n_clauses": 6, "epochs": 2, "random_state": 0, **parameters})
+small = partial(classifier, n_clauses=6, epochs=2, random_state=0)
 
 
 def models():

@@ -7,10 +7,12 @@ import json
 import os
 import threading
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import classifier
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import KBinsDiscretizer
 
@@ -24,8 +26,7 @@ X, Y = load_iris(return_X_y=True)
 Fraction, Decimal = fractions.Fraction, decimal.Decimal
 
 
-def small(kind=CoTMClassifier, **parameters):
-    return kind(**{"n_clauses": 10, "epochs": 1, "random_state": 3, **parameters})
+small = partial(classifier, n_clauses=10, epochs=1, random_state=3)
 
 
 def again(model, tmp_path):

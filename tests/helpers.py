@@ -1,0 +1,19 @@
+"""What tests of models share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cotm import CoTMClassifier
+
+
+def classifier(kind: Any = CoTMClassifier, **parameters: Any) -> Any:
+    """A classifier with these parameters; test files make a small one of their own of it."""
+    return kind(**parameters)
+
+
+def state(model: Any) -> tuple[bytes, bytes, int, int]:
+    """Memory, weights, step and number of epochs of a classifier or a machine."""
+    now = getattr(model, "machine_", model).snapshot()
+    epochs = len(getattr(model, "history_", ()))
+    return now.memory.tobytes(), now.weights.tobytes(), now.step, epochs
