@@ -30,7 +30,10 @@ def summarise(runs: list[dict[str, Any]]) -> list[Result]:
 
 
 def _medians(found: list[dict[str, Any]]) -> Result:
-    """Times are scaled to the whole epoch and to 10,000 predictions, and say from what."""
+    """One result from the runs of all seeds.
+
+    Times are scaled to the whole epoch and to 10,000 predictions; "scaled" says from how many rows.
+    """
     first = found[0]
     last_epoch = statistics.median(run["epoch_seconds"][-1] for run in found)
     predict = statistics.median(run["predict_seconds"] for run in found)
@@ -54,7 +57,7 @@ def _medians(found: list[dict[str, Any]]) -> Result:
 
 
 def _ratios(result: Result, results: list[Result], library: str, rows: int) -> dict[str, float]:
-    """How many times longer than our library takes in one thread, on so many rows."""
+    """How many times as long as one of ours, on so many rows and in one thread, a result took."""
     for ours in results:
         same = ours["task"] == result["task"] and ours["threads"] == 1
         if same and ours["library"] == library and ours["rows"] == rows:

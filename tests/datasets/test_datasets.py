@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 from cotm.datasets import fetch as fetching
-from cotm.datasets import (
-    idx as images,
-)
+from cotm.datasets import idx as images
 from cotm.datasets import (
     load_cifar10,
     load_fashion_mnist,

@@ -93,6 +93,7 @@ class DescribedBits(np.ndarray):
 
 
 def _plain(array: Any) -> Any:
+    """The same array without its description."""
     return array.view(np.ndarray) if isinstance(array, DescribedBits) else array
 
 
@@ -121,7 +122,7 @@ def with_description(bits: Any, description: Description) -> Any:
 
 
 def bit_features_of(X: Any) -> list[BitFeature] | None:
-    """What the bits of X mean where a transformer of cotm made them, else None."""
+    """What the bits of X mean if a transformer of cotm made them, otherwise None."""
     if not isinstance(X, DescribedBits) and not scipy.sparse.issparse(X):
         return None
     description = getattr(X, "bit_description", None)
