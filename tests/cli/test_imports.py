@@ -95,6 +95,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # Less to wait for --------------------------------------------------------------------
 
 
+def test_help_takes_nothing_that_computes() -> None:
+    code = commands(["--help"], ["train", "--help"], ["--version"])
+    packages = {name.split(".")[0] for name in modules_after(code)}
+    assert packages & {"numpy", "scipy", "sklearn", "joblib", "polars", "pandas"} == set()
+
+
 def test_a_classifier_takes_little_beside_scikit_learn() -> None:
     assert beyond_the_floor("from cotm import CoTMClassifier, load") == set()
 
