@@ -71,13 +71,13 @@ test-matrix: | $(VENV)/bin/python
 lint: $(DEVELOPMENT)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/clang-format --dry-run --Werror native/* src/cotm/backends/cuda/*.cu benchmarks/*.cpp
+	$(VENV)/bin/clang-format --dry-run --Werror native/*.* native/kernels/* src/cotm/backends/cuda/*.cu benchmarks/*.cpp
 	$(VENV)/bin/mypy
 
 format: $(VENV)/.tools
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
-	$(VENV)/bin/clang-format -i native/* src/cotm/backends/cuda/*.cu benchmarks/*.cpp
+	$(VENV)/bin/clang-format -i native/*.* native/kernels/* src/cotm/backends/cuda/*.cu benchmarks/*.cpp
 
 # Results and plots go to build/bench; data come from the folder COTM_DATA, or are generated.
 bench: $(DEVELOPMENT)

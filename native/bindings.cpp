@@ -4,10 +4,14 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <type_traits>
 
-#include "trainer.hpp"
+#include "training.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -19,8 +23,41 @@ using In = nb::ndarray<const T, nb::ndim<Dimensions>, nb::c_contig, nb::device::
 template <class T, size_t Dimensions>
 using Out = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
 
-void require(bool condition, const char* what) {
-  if (!condition) throw std::invalid_argument(what);
+using cotm::require;
+
+template <class Record>
+std::vector<std::string> field_names() {
+  std::vector<std::string> names;
+  Record::for_each_field([&](const char* name, auto) { names.emplace_back(name); });
+  return names;
+}
+
+// Reads the fields of a Python dataclass. What one side has and the other does not know is an
+// error: it would be left out of training in silence.
+template <class Record>
+Record read_record(nb::handle object) {
+  const std::string title = nb::cast<std::string>(object.type().attr("__name__"));
+  const std::vector<std::string> known = field_names<Record>();
+  for (const nb::handle field : object.attr("__dataclass_fields__")) {
+    const std::string name = nb::cast<std::string>(field);
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      throw nb::type_error(("the native backend does not know " + title + "." + name).c_str());
+    }
+  }
+  Record record;
+  Record::for_each_field([&](const char* name, auto field) {
+    using Value = std::remove_reference_t<decltype(record.*field)>;
+    const nb::object value = object.attr(name);
+    if constexpr (std::is_class_v<Value>) {
+      record.*field = read_record<Value>(value);
+    } else if (!nb::try_cast<Value>(value, record.*field)) {
+      const std::string text = nb::cast<std::string>(nb::repr(value));
+      throw nb::value_error(
+          (title + "." + name + "=" + text + " is not a number that the native backend can hold")
+              .c_str());
+    }
+  });
+  return record;
 }
 
 cotm::Examples dense_examples(const In<uint8_t, 3>& bits) {
@@ -49,10 +86,17 @@ cotm::Examples sparse_examples(const In<int64_t, 1>& starts, const In<int32_t, 1
 }
 
 void require_fit(const cotm::Machine& machine, const cotm::Examples& examples) {
-  const cotm::Grid& grid = machine.config().grid;
+  const cotm::Grid& grid = machine.spec().grid;
   require(examples.height() == grid.height && examples.row_bits() == grid.width * grid.channels,
           "the examples do not have this machine's shape");
-  require(grid.flat() || !examples.is_sparse(), "sparse examples must be flat");
+  require(grid.is_flat() || !examples.is_sparse(), "sparse examples must be flat");
+}
+
+template <class Memory, class Weights>
+void require_fit(const cotm::Spec& spec, const Memory& memory, const Weights& weights) {
+  require(memory.shape(0) == spec.n && memory.shape(1) == spec.grid.n_literals() &&
+              weights.shape(0) == spec.n && weights.shape(1) == spec.m,
+          "memory and weights must fit n, m and the grid");
 }
 
 // A pass, with what it reads.
@@ -66,10 +110,15 @@ class Training {
         order_(std::move(order)),
         examples_(examples.size()),
         block_(machine.layout().examples()),
-        training_(machine, {examples, targets_.data(), scales_.data(), scales_.shape(0) == 1,
-                            order_.data(), order_.shape(0), step}) {
+        training_(machine, {.examples = examples,
+                            .targets = targets_.data(),
+                            .scales = scales_.data(),
+                            .one_scale = scales_.shape(0) == 1,
+                            .order = order_.data(),
+                            .count = order_.shape(0),
+                            .step = step}) {
     require_fit(machine, examples);
-    require(targets_.shape(0) == examples_ && targets_.shape(1) == machine.config().m,
+    require(targets_.shape(0) == examples_ && targets_.shape(1) == machine.spec().m,
             "targets must have one row per example and one column per output");
     require(scales_.shape(1) == 2 && (scales_.shape(0) == examples_ || scales_.shape(0) == 1),
             "scales must have one row per example, or one for all, and two columns");
@@ -102,6 +151,79 @@ class Training {
   cotm::Training training_;
 };
 
+void bind_machine(nb::module_& module) {
+  nb::class_<cotm::Machine>(module, "Machine")
+      .def(
+          "__init__",
+          [](cotm::Machine* self, nb::handle definition, const In<int8_t, 2>& memory,
+             const In<int32_t, 2>& weights, const std::string& isa) {
+            const cotm::Spec spec = read_record<cotm::Spec>(definition);
+            spec.require_valid();
+            cotm::BlockLayout::require_fit(spec.grid);
+            require_fit(spec, memory, weights);
+            new (self) cotm::Machine(spec, cotm::choose_kernels(isa.c_str()), memory.data(),
+                                     weights.data());
+          },
+          "spec"_a, "memory"_a, "weights"_a, "isa"_a)
+      // Results are never converted: they would be written into the copy.
+      .def(
+          "votes",
+          [](const cotm::Machine& machine, const cotm::Examples& examples, unsigned threads,
+             const Out<int64_t, 2>& out) {
+            require_fit(machine, examples);
+            require(out.shape(0) == examples.size() && out.shape(1) == machine.spec().m,
+                    "votes must have one row per example and one column per output");
+            const nb::gil_scoped_release release;
+            machine.votes(examples, threads, out.data());
+          },
+          "examples"_a, "threads"_a, "out"_a.noconvert())
+      .def(
+          "clause_outputs",
+          [](const cotm::Machine& machine, const cotm::Examples& examples, unsigned threads,
+             const Out<bool, 2>& out) {
+            require_fit(machine, examples);
+            require(out.shape(0) == examples.size() && out.shape(1) == machine.spec().n,
+                    "outputs must have one row per example and one column per clause");
+            const nb::gil_scoped_release release;
+            machine.clause_outputs(examples, threads, out.data());
+          },
+          "examples"_a, "threads"_a, "out"_a.noconvert())
+      .def(
+          "state",
+          [](const cotm::Machine& machine, const Out<int8_t, 2>& memory,
+             const Out<int32_t, 2>& weights) {
+            require_fit(machine.spec(), memory, weights);
+            const nb::gil_scoped_release release;
+            machine.state(memory.data(), weights.data());
+          },
+          "memory"_a.noconvert(), "weights"_a.noconvert())
+      .def("mark", &cotm::Machine::mark, nb::call_guard<nb::gil_scoped_release>())
+      .def("undo", &cotm::Machine::undo, nb::call_guard<nb::gil_scoped_release>())
+      .def("renew_locks", &cotm::Machine::renew_locks)
+      .def_prop_ro("isa", [](const cotm::Machine& machine) { return machine.kernels().name; });
+}
+
+void bind_training(nb::module_& module) {
+  nb::class_<Training>(module, "Training")
+      .def(nb::init<cotm::Machine&, const cotm::Examples&, In<uint8_t, 2>, In<uint64_t, 2>,
+                    In<int64_t, 1>, uint64_t>(),
+           "machine"_a, "examples"_a, "targets"_a, "scales"_a, "order"_a, "step"_a)
+      .def("run", &Training::run, "first"_a, "last"_a, "threads"_a,
+           "The next slice: hits, correct, and whether it paid the start of a pass.");
+}
+
+// For the tests that pin the random numbers.
+void bind_randomness(nb::module_& module) {
+  module.def("step_key", &cotm::step_key, "seed"_a, "step"_a);
+  module.def(
+      "hash32",
+      [](uint64_t step_key, uint64_t purpose, uint64_t output, uint64_t clause, uint32_t index) {
+        return cotm::hash32(
+            cotm::make_key(step_key, static_cast<cotm::Purpose>(purpose), output, clause), index);
+      },
+      "step_key"_a, "purpose"_a, "output"_a, "clause"_a, "index"_a);
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
@@ -114,102 +236,15 @@ NB_MODULE(_native, module) {
       .def_static("sparse", &sparse_examples, "starts"_a, "features"_a, "n_features"_a)
       .def("__len__", &cotm::Examples::size);
 
-  nb::class_<cotm::Machine>(module, "Machine")
-      .def(
-          "__init__",
-          [](cotm::Machine* self, uint32_t n, uint32_t m, const In<uint32_t, 1>& grid, int64_t T,
-             uint32_t q, int32_t depth, bool boost_true_positive, bool e_scales_type2,
-             uint32_t max_literals, int32_t max_weight, bool sharing, bool learn_weights,
-             uint64_t seed, const In<int8_t, 2>& memory, const In<int32_t, 2>& weights,
-             const std::string& isa) {
-            require(grid.shape(0) == 7, "the grid needs 7 numbers");
-            const uint32_t* g = grid.data();
-            for (int i = 0; i < 7; ++i) require(g[i] >= 1, "the grid's numbers must be positive");
-            require(g[3] <= g[0] && g[4] <= g[1], "a patch must fit into the image");
-            const cotm::Grid patches{g[0], g[1], g[2], g[3], g[4], g[5], g[6]};
-            cotm::BlockLayout::require_fit(patches);
-            const cotm::Config config{n,
-                                      m,
-                                      patches,
-                                      T,
-                                      q,
-                                      depth,
-                                      boost_true_positive,
-                                      e_scales_type2,
-                                      max_literals,
-                                      max_weight,
-                                      sharing,
-                                      learn_weights,
-                                      seed};
-            require(n >= 1 && m >= 1 && T >= 1 && T <= (int64_t{1} << 30) && q <= 65536 &&
-                        depth >= 1 && depth <= 128 && max_weight >= 1,
-                    "a parameter is out of range");
-            require(memory.shape(0) == n && memory.shape(1) == 2 * size_t{config.grid.features()} &&
-                        weights.shape(0) == n && weights.shape(1) == m,
-                    "memory and weights must fit n, m and the grid");
-            new (self) cotm::Machine(config, cotm::choose_kernels(isa.c_str()), memory.data(),
-                                     weights.data());
-          },
-          "n"_a, "m"_a, "grid"_a, "T"_a, "q"_a, "depth"_a, "boost_true_positive"_a,
-          "e_scales_type2"_a, "max_literals"_a, "max_weight"_a, "sharing"_a, "learn_weights"_a,
-          "seed"_a, "memory"_a, "weights"_a, "isa"_a)
-      // Results are never converted: they would be written into the copy.
-      .def(
-          "votes",
-          [](const cotm::Machine& machine, const cotm::Examples& examples, unsigned threads,
-             const Out<int64_t, 2>& out) {
-            require_fit(machine, examples);
-            require(out.shape(0) == examples.size() && out.shape(1) == machine.config().m,
-                    "votes must have one row per example and one column per output");
-            const nb::gil_scoped_release release;
-            machine.votes(examples, threads, out.data());
-          },
-          "examples"_a, "threads"_a, "out"_a.noconvert())
-      .def(
-          "clause_outputs",
-          [](const cotm::Machine& machine, const cotm::Examples& examples, unsigned threads,
-             const Out<bool, 2>& out) {
-            require_fit(machine, examples);
-            require(out.shape(0) == examples.size() && out.shape(1) == machine.config().n,
-                    "outputs must have one row per example and one column per clause");
-            const nb::gil_scoped_release release;
-            machine.clause_outputs(examples, threads, out.data());
-          },
-          "examples"_a, "threads"_a, "out"_a.noconvert())
-      .def(
-          "state",
-          [](const cotm::Machine& machine, const Out<int8_t, 2>& memory,
-             const Out<int32_t, 2>& weights) {
-            const cotm::Config& config = machine.config();
-            require(memory.shape(0) == config.n &&
-                        memory.shape(1) == 2 * size_t{config.grid.features()} &&
-                        weights.shape(0) == config.n && weights.shape(1) == config.m,
-                    "memory and weights must fit n, m and the grid");
-            const nb::gil_scoped_release release;
-            machine.state(memory.data(), weights.data());
-          },
-          "memory"_a.noconvert(), "weights"_a.noconvert())
-      .def("mark", &cotm::Machine::mark, nb::call_guard<nb::gil_scoped_release>())
-      .def("undo", &cotm::Machine::undo, nb::call_guard<nb::gil_scoped_release>())
-      .def("renew_locks", &cotm::Machine::renew_locks)
-      .def_prop_ro("isa", [](const cotm::Machine& machine) { return machine.kernels().name; });
+  bind_machine(module);
+  bind_training(module);
+  bind_randomness(module);
 
-  nb::class_<Training>(module, "Training")
-      .def(nb::init<cotm::Machine&, const cotm::Examples&, In<uint8_t, 2>, In<uint64_t, 2>,
-                    In<int64_t, 1>, uint64_t>(),
-           "machine"_a, "examples"_a, "targets"_a, "scales"_a, "order"_a, "step"_a)
-      .def("run", &Training::run, "first"_a, "last"_a, "threads"_a,
-           "The next slice: hits, correct, and whether it paid the start of a pass.");
+  const auto names = [](const std::vector<std::string>& fields) {
+    return nb::tuple(nb::cast(fields));
+  };
+  module.attr("SPEC_FIELDS") = names(field_names<cotm::Spec>());
+  module.attr("GRID_FIELDS") = names(field_names<cotm::Grid>());
 
   module.def("best_isa", &cotm::best_isa, "The widest instruction set this processor runs.");
-
-  // For the tests that pin the random numbers.
-  module.def("step_key", &cotm::step_key, "seed"_a, "step"_a);
-  module.def(
-      "hash32",
-      [](uint64_t step_key, uint64_t purpose, uint64_t output, uint64_t clause, uint32_t index) {
-        return cotm::hash32(
-            cotm::make_key(step_key, static_cast<cotm::Purpose>(purpose), output, clause), index);
-      },
-      "step_key"_a, "purpose"_a, "output"_a, "clause"_a, "index"_a);
 }

@@ -1,3 +1,4 @@
+// Memory for arrays, and what brings it into the cache.
 #pragma once
 
 #include <algorithm>
@@ -8,15 +9,24 @@
 
 namespace cotm {
 
+inline constexpr size_t kCacheLine = 64;
+
+// Asks for cache lines that will soon be read and written.
+inline void prefetch_to_write(const void* from, size_t lines) {
+  for (size_t line = 0; line < lines; ++line) {
+    __builtin_prefetch(static_cast<const char*>(from) + kCacheLine * line, 1);
+  }
+}
+
 // Zero-filled memory on cache-line borders.
 template <class T>
 class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(size_t count) : size_(count) {
-    if (count > (SIZE_MAX - 63) / sizeof(T)) throw std::bad_alloc();
-    const size_t bytes = (count * sizeof(T) + 63) / 64 * 64;
-    data_.reset(static_cast<T*>(::operator new(bytes ? bytes : 64, kBorder)));
+    if (count > (SIZE_MAX - kCacheLine) / sizeof(T)) throw std::bad_alloc();
+    const size_t bytes = (count * sizeof(T) + kCacheLine - 1) / kCacheLine * kCacheLine;
+    data_.reset(static_cast<T*>(::operator new(bytes ? bytes : kCacheLine, kBorder)));
     std::fill_n(data_.get(), count, T{});
   }
   T* data() { return data_.get(); }
@@ -26,7 +36,7 @@ class Buffer {
   size_t size() const { return size_; }
 
  private:
-  static constexpr std::align_val_t kBorder{64};
+  static constexpr std::align_val_t kBorder{kCacheLine};
   struct Free {
     void operator()(T* p) const { ::operator delete(p, kBorder); }
   };

@@ -1,19 +1,20 @@
 #include "matcher.hpp"
 
 #include <algorithm>
-#include <bit>
+
+#include "bits.hpp"
 
 namespace cotm {
 
-Matcher::Matcher(Machine& machine, ClauseRange range)
-    : machine_(machine),
-      layout_(machine.layout()),
+Matcher::Matcher(Clauses& clauses, ClauseRange range)
+    : clauses_(clauses),
+      layout_(clauses.layout),
       range_(range),
-      literals_(machine.config().grid),
-      block_(layout_, machine.kernels()),
+      literals_(clauses.spec.grid),
+      block_(layout_, clauses.kernels),
       ahead_(range.count * layout_.groups()),
       fires_(layout_.examples() * range.words()),
-      patches_(machine.config().grid.patches()) {}
+      patches_(clauses.spec.grid.n_patches()) {}
 
 const uint64_t* Matcher::match(const TrainTask& task, size_t turn) {
   if (turn >= block_end_) {
@@ -32,11 +33,11 @@ void Matcher::match_block(const TrainTask& task, size_t turn) {
   block_end_ = turn + count;
   position_ = 0;
   for (size_t j = 0; j < range_.count; ++j) {
-    machine_.lists().prefetch(range_.first + j + kPrefetchAhead, end);
-    machine_.lists().match_and_order(machine_.kernels(), range_.first + j, block_, block_.valid(),
-                                     ahead_.data() + j * groups);
+    clauses_.lists.prefetch(range_.first + j + kPrefetchAhead, end);
+    clauses_.lists.match_and_order(clauses_.kernels, range_.first + j, block_, block_.valid(),
+                                   ahead_.data() + j * groups);
   }
-  by_example(machine_.kernels(), ahead_.data(), range_.count, groups, layout_.examples(),
+  by_example(clauses_.kernels, ahead_.data(), range_.count, groups, layout_.examples(),
              [&](size_t w, size_t group, const uint64_t* words) {
                for (size_t e = 0; e < 64; ++e) {
                  fires_[(64 * group + e) * range_.words() + w] = words[e];
@@ -45,10 +46,10 @@ void Matcher::match_block(const TrainTask& task, size_t turn) {
 }
 
 const uint64_t* Matcher::truth(uint32_t local, uint64_t step_key) {
-  if (layout_.flat()) return literals_.truth();
+  if (layout_.is_flat()) return literals_.truth();
   const uint32_t clause = range_.first + local;
-  const uint64_t found = machine_.kernels().find_patches(
-      machine_.lists()[clause], block_.words(), layout_.row_step(), layout_.columns(),
+  const uint64_t found = clauses_.kernels.find_patches(
+      clauses_.lists[clause], block_.words(), layout_.row_step(), layout_.columns(),
       static_cast<unsigned>(position_), patches_.data());
   const uint64_t draw = hash32(make_key(step_key, Purpose::patch, 0, 0), clause);
   return literals_.patch_truth(patches_[draw * found >> 32]);
@@ -57,8 +58,8 @@ const uint64_t* Matcher::truth(uint32_t local, uint64_t step_key) {
 void Matcher::list_changed(uint32_t local, ListChange change) {
   const auto [added, removed] = change;
   const size_t groups = layout_.groups(), current = position_ / 64;
-  // Examples up to the current one are over. New literals only take examples away, and
-  // literals gone only bring some: what cannot change is not matched again.
+  // Only examples after the current one matter. A literal that is added can only take examples
+  // away, one that is removed can only bring some: what cannot change is not matched again.
   uint64_t* ahead = ahead_.data() + local * groups;
   uint64_t open[kBlockWords], found[kBlockWords];
   uint64_t any = 0;
@@ -69,14 +70,13 @@ void Matcher::list_changed(uint32_t local, ListChange change) {
     any |= open[g];
   }
   if (!any) return;
-  machine_.lists().match_and_order(machine_.kernels(), range_.first + local, block_, open, found);
-  const uint64_t bit = uint64_t{1} << (local % 64);
+  clauses_.lists.match_and_order(clauses_.kernels, range_.first + local, block_, open, found);
+  const uint64_t bit = bit_of(local);
   for (size_t g = current; g < groups; ++g) {
-    uint64_t differ = (ahead[g] ^ found[g]) & open[g];
+    const uint64_t differ = (ahead[g] ^ found[g]) & open[g];
     ahead[g] ^= differ;
-    for (; differ; differ &= differ - 1) {
-      const size_t e = 64 * g + static_cast<size_t>(std::countr_zero(differ));
-      fires_[e * range_.words() + local / 64] ^= bit;
+    for (const uint32_t k : SetBits{differ}) {
+      fires_[(64 * g + k) * range_.words() + local / 64] ^= bit;
     }
   }
 }

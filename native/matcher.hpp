@@ -1,23 +1,20 @@
 // Which of one thread's clauses fire on the current example, and on which literals they learn.
 #pragma once
 
-#include "machine.hpp"
+#include "clauses.hpp"
+#include "patch_literals.hpp"
+#include "train_task.hpp"
 
 namespace cotm {
 
-// A range of a machine's clauses; "local" clause numbers count from its first.
-struct ClauseRange {
-  uint32_t first, count;
-  size_t words() const { return (count + 63) / 64; }  // of a bit per clause
-};
-
-// A clause is matched with a block of examples to come, and again when its literals change,
-// which is seldom. The result does not differ from matching one example after the other.
+// A clause is matched with a block of examples ahead, and again when its literals change, which is
+// seldom. The result is the same as that of matching one example after the other.
 class Matcher {
  public:
-  Matcher(Machine& machine, ClauseRange range);
+  Matcher(Clauses& clauses, ClauseRange range);
 
-  // Goes to the example at `turn` of the task; turns come one after the other, from any on.
+  // Goes to the example at `turn` of the task. The first call may name any turn; each later one
+  // names the next.
   // Returns a bit per local clause: whether it fires.
   const uint64_t* match(const TrainTask& task, size_t turn);
 
@@ -31,11 +28,11 @@ class Matcher {
  private:
   void match_block(const TrainTask& task, size_t turn);
 
-  Machine& machine_;
+  Clauses& clauses_;
   const BlockLayout& layout_;
   ClauseRange range_;
-  Literals literals_;
-  Block block_;
+  PatchLiterals literals_;
+  ExampleBlock block_;
   size_t block_end_ = 0;           // the first turn after the block, 0 before the first block
   size_t position_ = 0;            // of the current example in the block
   Buffer<uint64_t> ahead_;         // [clause][groups]: the examples of the block it fires on

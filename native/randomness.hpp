@@ -1,6 +1,6 @@
 // Keyed randomness: every random number is a pure function of
 // (seed, step, purpose, output, clause, index), never the next of a stream.
-// src/cotm/randomness.py is the readable twin; tests/hash_vectors.json pins both.
+// src/cotm/core/randomness.py is the readable twin; tests/hash_vectors.json pins both.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,12 @@ static inline Key make_key(uint64_t step_key, Purpose purpose, uint64_t output, 
   return {static_cast<uint32_t>(z), static_cast<uint32_t>(z >> 32) | 1u};
 }
 
+inline constexpr uint32_t kGolden = 0x9E3779B9u;  // 2^32 divided by the golden ratio
+
 // Independent of the key, so a kernel reads it from a table. A Word is a uint32_t or a vector.
 template <class Word>
 static inline Word spread(Word index) {
-  const Word w = index * 0x9E3779B9u;
+  const Word w = index * kGolden;
   return w ^ (w >> 16);
 }
 

@@ -67,7 +67,7 @@ def test_links_to_files_are_alive(document):
 #: Where the functions of each column of the equation table are.
 BACKENDS = {
     "reference": ["src/cotm/backends/reference.py"],
-    "native": ["native/*.hpp", "native/*.cpp", "native/*.inl"],
+    "native": ["native/**/*.[ch]pp", "native/**/*.inl"],
     "CUDA": ["src/cotm/backends/cuda/*.cu"],
 }
 

@@ -201,11 +201,8 @@ def test_native_writes_into_no_copy():
 
 
 def native_machine(grid, memory):
-    return _native.Machine(
-        n=1, m=1, grid=np.array(grid, np.uint32), T=1, q=0, depth=2, boost_true_positive=True,
-        e_scales_type2=False, max_literals=0, max_weight=1, sharing=True, learn_weights=True,
-        seed=0, memory=memory, weights=np.ones((1, 1), np.int32), isa="",
-    )  # fmt: skip
+    spec = Spec(n=1, m=1, grid=PatchGrid(*grid), T=1, q=0, N=2, max_weight=1)
+    return _native.Machine(spec, memory, np.ones((1, 1), np.int32), isa="")
 
 
 @pytest.mark.parametrize(

@@ -46,32 +46,8 @@ class NativeBackend:
         self.spec = spec
         self._threads = TrainingThreads(n_jobs, spec)
         self._pass: _Pass | None = None
-        grid = spec.grid
         self._machine = _native.Machine(
-            n=spec.n,
-            m=spec.m,
-            grid=np.array(
-                [
-                    grid.height,
-                    grid.width,
-                    grid.channels,
-                    grid.patch_height,
-                    grid.patch_width,
-                    grid.stride_rows,
-                    grid.stride_columns,
-                ],
-                dtype=np.uint32,
-            ),
-            T=spec.T,
-            q=spec.q,
-            depth=spec.N,
-            boost_true_positive=spec.boost_true_positive,
-            e_scales_type2=spec.e_scales_type2,
-            max_literals=spec.max_literals,
-            max_weight=spec.max_weight,
-            sharing=spec.sharing,
-            learn_weights=spec.learn_weights,
-            seed=spec.seed,
+            spec,
             memory=np.ascontiguousarray(memory, dtype=np.int8),
             weights=np.ascontiguousarray(weights, dtype=np.int32),
             isa=os.environ.get("COTM_ISA", ""),

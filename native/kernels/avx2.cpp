@@ -1,28 +1,34 @@
 // Kernels for AVX2: a Mask is 64 bytes of 0x00 or 0xFF, an Octet two registers.
+//
+// A flag is a lane of all ones, that is of -1: subtracting it adds 1. AVX2 compares signed numbers
+// only; of unsigned ones x <= y iff min(x, y) == x, and a draw is < q iff it is <= q - 1.
 #include <immintrin.h>
 
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace cotm {
 namespace {
 
 constexpr const char* kIsaName = "avx2";
 
+// hash32_spread of eight indices.
 inline __m256i hash8(__m256i spread, __m256i a, __m256i b) {
   const __m256i x = _mm256_xor_si256(spread, a);
   const __m256i y = _mm256_mullo_epi32(x, _mm256_add_epi32(_mm256_add_epi32(x, x), b));
   return _mm256_xor_si256(y, _mm256_srli_epi32(y, 16));
 }
 
+// Bit j: hash32(key, first + j) <= last. The products index * kGolden of spread() are sums: eight
+// indices on, they are 8 * kGolden more.
 uint64_t select64(Key key, uint32_t first, uint32_t last) {
   const __m256i a = _mm256_set1_epi32(static_cast<int>(key.a));
   const __m256i b = _mm256_set1_epi32(static_cast<int>(key.b));
   const __m256i limit = _mm256_set1_epi32(static_cast<int>(last));
-  const __m256i golden = _mm256_set1_epi32(static_cast<int>(0x9E3779B9u));
+  const __m256i golden = _mm256_set1_epi32(static_cast<int>(kGolden));
   const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   __m256i w = _mm256_mullo_epi32(
       _mm256_add_epi32(lanes, _mm256_set1_epi32(static_cast<int>(first))), golden);
-  const __m256i next = _mm256_set1_epi32(static_cast<int>(8 * 0x9E3779B9u));
+  const __m256i next = _mm256_set1_epi32(static_cast<int>(8 * kGolden));
   uint64_t bits = 0;
   for (int group = 0; group < 8; ++group) {
     const __m256i h = hash8(_mm256_xor_si256(w, _mm256_srli_epi32(w, 16)), a, b);
@@ -45,13 +51,14 @@ struct Lanes {
   Lanes operator&(const Lanes& other) const { return {_mm256_and_si256(words, other.words)}; }
   Lanes operator|(const Lanes& other) const { return {_mm256_or_si256(words, other.words)}; }
   bool any() const { return !_mm256_testz_si256(words, words); }
-  uint64_t joined() const {
+  uint64_t or_of_lanes() const {
     const __m128i two =
         _mm_or_si128(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
     return static_cast<uint64_t>(
         _mm_cvtsi128_si64(_mm_or_si128(two, _mm_unpackhi_epi64(two, two))));
   }
-  uint32_t with(unsigned bit) const {
+  // The bit is shifted to where movemask reads the sign of a double.
+  uint32_t lanes_with_bit(unsigned bit) const {
     const __m256i top = _mm256_sll_epi64(words, _mm_cvtsi32_si128(static_cast<int>(63 - bit)));
     return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(top)));
   }
@@ -74,6 +81,7 @@ constexpr size_t kVoteLanes = 16;
 
 struct VoteMask {
   __m256i lanes;
+  // The 16 bits in every lane; each lane keeps its own.
   static VoteMask from(const uint64_t* found, size_t first) {
     short bits;
     __builtin_memcpy(&bits, reinterpret_cast<const char*>(found) + first / 8, sizeof bits);
@@ -96,7 +104,10 @@ struct VoteSum {
   }
 };
 
-inline __m256i expand(uint32_t bits) {  // bit l becomes byte l, 0x00 or 0xFF
+// Bit l becomes byte l, 0x00 or 0xFF: the shuffle copies to each byte the one of `bits` that has
+// its bit (it works within 128-bit halves, which all hold the same four bytes), and the AND selects
+// it.
+inline __m256i expand(uint32_t bits) {
   const __m256i which = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2,
                                          2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
   const __m256i bit = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201u));
@@ -104,22 +115,34 @@ inline __m256i expand(uint32_t bits) {  // bit l becomes byte l, 0x00 or 0xFF
   return _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
 }
 
+// Packing two vectors of 16-bit numbers to one of bytes works within 128-bit halves: of a and b it
+// gives a's first eight, b's first eight, a's last eight, b's last eight. Exchanging the two
+// quarters in the middle (0xD8: take quarters 0, 2, 1, 3) puts them in order.
+inline __m256i pack_in_order(__m256i first, __m256i second) {
+  return _mm256_permute4x64_epi64(_mm256_packs_epi16(first, second), 0xD8);
+}
+
+// A flag for every 16-bit draw <= last.
+inline __m256i at_most(__m256i draws, __m256i last) {
+  return _mm256_cmpeq_epi16(_mm256_min_epu16(draws, last), draws);
+}
+
 struct Mask {
-  __m256i low, high;
+  __m256i low, high;  // literals 0 to 31, and 32 to 63
 
   static Mask from_bits(uint64_t bits) {
     return {expand(static_cast<uint32_t>(bits)), expand(static_cast<uint32_t>(bits >> 32))};
   }
+  // A 32-bit hash holds the 16-bit draws of a feature's two literals, in the order in which the
+  // literals lie.
   static __m256i forget32(const uint32_t* spread, __m256i a, __m256i b, __m256i last) {
     const __m256i* words = reinterpret_cast<const __m256i*>(spread);
     const __m256i h0 = hash8(_mm256_loadu_si256(words), a, b);
     const __m256i h1 = hash8(_mm256_loadu_si256(words + 1), a, b);
-    const __m256i f0 = _mm256_cmpeq_epi16(_mm256_min_epu16(h0, last), h0);
-    const __m256i f1 = _mm256_cmpeq_epi16(_mm256_min_epu16(h1, last), h1);
-    return _mm256_permute4x64_epi64(_mm256_packs_epi16(f0, f1), 0xD8);
+    return pack_in_order(at_most(h0, last), at_most(h1, last));
   }
   static Mask forget(const uint32_t* spread, Key key, uint32_t q) {
-    if (q == 0) return {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    if (q == 0) return {_mm256_setzero_si256(), _mm256_setzero_si256()};  // q - 1 would wrap round
     const __m256i a = _mm256_set1_epi32(static_cast<int>(key.a));
     const __m256i b = _mm256_set1_epi32(static_cast<int>(key.b));
     const __m256i last = _mm256_set1_epi16(static_cast<short>(q - 1));
@@ -131,7 +154,7 @@ struct Mask {
 };
 
 struct Row {
-  __m256i low, high;
+  __m256i low, high;  // entries of literals 0 to 31, and 32 to 63
 
   static Row zero() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
   static Row load(const int8_t* from) {
@@ -142,17 +165,19 @@ struct Row {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), low);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 32), high);
   }
+  // movemask gathers the signs.
   uint64_t include_bits() const {
     const uint64_t negative_low = static_cast<uint32_t>(_mm256_movemask_epi8(low));
     const uint64_t negative_high = static_cast<uint32_t>(_mm256_movemask_epi8(high));
     return ~(negative_low | negative_high << 32);
   }
+  // The sign of the XOR is set where the signs differ.
   uint64_t flipped_bits(const Row& before) const {
     return ~Row{_mm256_xor_si256(low, before.low), _mm256_xor_si256(high, before.high)}
                 .include_bits();
   }
-  uint64_t low_bits() const {
-    const __m256i limit = _mm256_set1_epi8(kLow);
+  uint64_t near_edge_bits() const {
+    const __m256i limit = _mm256_set1_epi8(kMostOwed);
     const uint64_t low_half =
         static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(limit, low)));
     const uint64_t high_half =
@@ -177,7 +202,7 @@ struct Row {
     return {_mm256_subs_epi8(low, other.low), _mm256_subs_epi8(high, other.high)};
   }
   static Row forgets(const uint32_t* spread, const Key* keys, uint32_t count, uint32_t q) {
-    if (q == 0) return zero();
+    if (q == 0) return zero();  // q - 1 would wrap round
     const __m256i last = _mm256_set1_epi16(static_cast<short>(q - 1));
     const __m256i* words = reinterpret_cast<const __m256i*>(spread);
     const __m256i w0 = _mm256_loadu_si256(words), w1 = _mm256_loadu_si256(words + 1),
@@ -188,23 +213,22 @@ struct Row {
       const __m256i b = _mm256_set1_epi32(static_cast<int>(keys[k].b));
       const __m256i h0 = hash8(w0, a, b), h1 = hash8(w1, a, b), h2 = hash8(w2, a, b),
                     h3 = hash8(w3, a, b);
-      n0 = _mm256_sub_epi16(n0, _mm256_cmpeq_epi16(_mm256_min_epu16(h0, last), h0));
-      n1 = _mm256_sub_epi16(n1, _mm256_cmpeq_epi16(_mm256_min_epu16(h1, last), h1));
-      n2 = _mm256_sub_epi16(n2, _mm256_cmpeq_epi16(_mm256_min_epu16(h2, last), h2));
-      n3 = _mm256_sub_epi16(n3, _mm256_cmpeq_epi16(_mm256_min_epu16(h3, last), h3));
+      n0 = _mm256_sub_epi16(n0, at_most(h0, last));
+      n1 = _mm256_sub_epi16(n1, at_most(h1, last));
+      n2 = _mm256_sub_epi16(n2, at_most(h2, last));
+      n3 = _mm256_sub_epi16(n3, at_most(h3, last));
     }
-    return {_mm256_permute4x64_epi64(_mm256_packs_epi16(n0, n1), 0xD8),
-            _mm256_permute4x64_epi64(_mm256_packs_epi16(n2, n3), 0xD8)};
+    return {pack_in_order(n0, n1), pack_in_order(n2, n3)};
   }
-  Row clipped(int32_t depth) const {
-    const __m256i top = _mm256_set1_epi8(static_cast<char>(depth - 1));
-    const __m256i floor = _mm256_set1_epi8(static_cast<char>(-depth));
+  Row clipped(int32_t N) const {
+    const __m256i top = _mm256_set1_epi8(static_cast<char>(N - 1));
+    const __m256i floor = _mm256_set1_epi8(static_cast<char>(-N));
     return {_mm256_max_epi8(_mm256_min_epi8(low, top), floor),
             _mm256_max_epi8(_mm256_min_epi8(high, top), floor)};
   }
 };
 
-#include "kernels.inl"
+#include "kernels/kernels.inl"
 
 }  // namespace
 

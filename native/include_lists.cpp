@@ -1,17 +1,19 @@
-#include "lists.hpp"
+#include "include_lists.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
 
+#include "bits.hpp"
+
 namespace cotm {
 
 namespace {
 
-constexpr size_t kManyFlips = 16;  // more than these are not looked up one by one
+constexpr size_t kManyFlips = 16;  // with more, a list is made anew: looking up each is slower
 
 // Where an offset is in a list. Compares in groups, for the vectoriser.
-uint32_t place_of(const ClauseList& list, uint32_t offset) {
+uint32_t place_of(const IncludeList& list, uint32_t offset) {
   constexpr uint32_t kGroup = 16;
   uint32_t i = 0;
   for (; i + kGroup <= list.length; i += kGroup) {
@@ -27,20 +29,21 @@ uint32_t place_of(const ClauseList& list, uint32_t offset) {
 
 // Moves the literals that ended a clause to the middle of those before them: they will end it
 // earlier the next time.
-void promote(ClauseList& list, uint32_t ended) {
+void promote(IncludeList& list, uint32_t ended) {
   const uint32_t from = (ended - 1) / kChunk * kChunk, to = from / 2 / kChunk * kChunk;
   std::swap_ranges(list.offsets + from, list.offsets + ended, list.offsets + to);
 }
 
 }  // namespace
 
-ClauseLists::ClauseLists(size_t clauses, const BlockLayout& layout)
+IncludeLists::IncludeLists(size_t clauses, const BlockLayout& layout)
     : layout_(&layout),
-      lists_(clauses, ClauseList{nullptr, 0, 0, layout.whole()}),
+      lists_(clauses,
+             IncludeList{.offsets = nullptr, .length = 0, .capacity = 0, .window = layout.whole()}),
       storage_(clauses) {}
 
-void ClauseLists::reserve(size_t clause, uint32_t length) {
-  ClauseList& list = lists_[clause];
+void IncludeLists::reserve(size_t clause, uint32_t length) {
+  IncludeList& list = lists_[clause];
   if (length <= list.capacity) return;
   Buffer<uint32_t> grown(std::max<size_t>(16, std::bit_ceil(length)));
   std::copy_n(list.offsets, list.length, grown.data());
@@ -49,8 +52,8 @@ void ClauseLists::reserve(size_t clause, uint32_t length) {
   storage_[clause] = std::move(grown);
 }
 
-ListChange ClauseLists::edit(size_t clause, const uint64_t* include, const uint64_t* flipped,
-                             size_t words) {
+ListChange IncludeLists::edit(size_t clause, const uint64_t* include, const uint64_t* flipped,
+                              size_t words) {
   ListChange change{false, false};
   size_t flips = 0;
   for (size_t w = 0; w < words; ++w) {
@@ -65,12 +68,11 @@ ListChange ClauseLists::edit(size_t clause, const uint64_t* include, const uint6
   }
   bool moved = false;
   for (size_t w = 0; w < words; ++w) {
-    for (uint64_t bits = flipped[w]; bits; bits &= bits - 1) {
-      const uint32_t literal =
-          static_cast<uint32_t>(64 * w) + static_cast<uint32_t>(std::countr_zero(bits));
+    for (const uint32_t k : SetBits{flipped[w]}) {
+      const uint32_t literal = static_cast<uint32_t>(64 * w) + k;
       if (literal < layout_->position_literals()) {
         moved = true;
-      } else if (include[w] & bits & -bits) {
+      } else if (include[w] >> k & 1) {
         add(clause, literal);
       } else {
         remove(clause, literal);
@@ -81,50 +83,50 @@ ListChange ClauseLists::edit(size_t clause, const uint64_t* include, const uint6
   return change;
 }
 
-void ClauseLists::rebuild(size_t clause, const uint64_t* include, size_t words) {
+void IncludeLists::rebuild(size_t clause, const uint64_t* include, size_t words) {
   lists_[clause].length = 0;
   lists_[clause].window = layout_->window(include);
   for (size_t w = 0; w < words; ++w) {
-    for (uint64_t bits = include[w] & layout_->content(w); bits; bits &= bits - 1) {
-      add(clause, static_cast<uint32_t>(64 * w) + static_cast<uint32_t>(std::countr_zero(bits)));
+    for (const uint32_t k : SetBits{include[w] & layout_->content(w)}) {
+      add(clause, static_cast<uint32_t>(64 * w) + k);
     }
   }
 }
 
-void ClauseLists::add(size_t clause, uint32_t literal) {
-  ClauseList& list = lists_[clause];
+void IncludeLists::add(size_t clause, uint32_t literal) {
+  IncludeList& list = lists_[clause];
   if (list.length == list.capacity) reserve(clause, list.length + 1);
   list.offsets[list.length++] = layout_->offset(literal);
 }
 
-void ClauseLists::remove(size_t clause, uint32_t literal) {
-  ClauseList& list = lists_[clause];
+void IncludeLists::remove(size_t clause, uint32_t literal) {
+  IncludeList& list = lists_[clause];
   const uint32_t place = place_of(list, layout_->offset(literal));
   list.offsets[place] = list.offsets[--list.length];
 }
 
-void ClauseLists::assign(size_t clause, const ClauseList& list) {
+void IncludeLists::assign(size_t clause, const IncludeList& list) {
   reserve(clause, list.length);
   std::copy_n(list.offsets, list.length, lists_[clause].offsets);
   lists_[clause].length = list.length;
   lists_[clause].window = list.window;
 }
 
-bool ClauseLists::empty(size_t clause) const {
+bool IncludeLists::empty(size_t clause) const {
   return lists_[clause].length == 0 && lists_[clause].window == layout_->whole();
 }
 
-uint32_t ClauseLists::match(const Kernels& kernels, size_t clause, const Block& block,
-                            const uint64_t* examples, uint64_t* found) const {
-  const ClauseList& list = lists_[clause];
-  if (layout_->flat()) return kernels.match_flat(list, block.words(), examples, found);
+uint32_t IncludeLists::match(const Kernels& kernels, size_t clause, const ExampleBlock& block,
+                             const uint64_t* examples, uint64_t* found) const {
+  const IncludeList& list = lists_[clause];
+  if (layout_->is_flat()) return kernels.match_flat(list, block.words(), examples, found);
   uint32_t ended;
   *found = kernels.match_window(list, block.words(), layout_->row_step(), *examples, ended);
   return ended;
 }
 
-void ClauseLists::match_and_order(const Kernels& kernels, size_t clause, const Block& block,
-                                  const uint64_t* examples, uint64_t* found) {
+void IncludeLists::match_and_order(const Kernels& kernels, size_t clause, const ExampleBlock& block,
+                                   const uint64_t* examples, uint64_t* found) {
   const uint32_t ended = match(kernels, clause, block, examples, found);
   if (ended > kChunk) promote(lists_[clause], ended);
 }

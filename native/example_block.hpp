@@ -1,12 +1,17 @@
-// A block of examples turned inside out: for every pixel and its negation a word of examples
-// instead of, for every example, a row of pixels. Clauses are matched with a whole block.
+// A block of examples, bit-sliced (transposed): where an example is a row with a bit per pixel, a
+// block has for every pixel, and for its negation, a word with a bit per example. The AND of the
+// words of a clause's literals then says which of the examples it matches, all at once.
 //
 // Flat examples: 512 at a time, literal l at words [8l, 8l + 8).
 // Images: 64 at a time, one word per pixel; the pixels under a literal in patches side by side
 // are words side by side, whatever the stride and the channels.
 #pragma once
 
+#include <algorithm>
+
 #include "examples.hpp"
+#include "kernels/kernels.hpp"
+#include "spec.hpp"
 
 namespace cotm {
 
@@ -20,7 +25,7 @@ class BlockLayout {
   // Throws std::invalid_argument where places in a block would not fit 32 bits.
   static void require_fit(const Grid& grid);
 
-  bool flat() const { return flat_; }
+  bool is_flat() const { return flat_; }
   size_t groups() const { return flat_ ? kBlockWords : 1; }  // words of a bit per example
   size_t examples() const { return 64 * groups(); }
   size_t words() const { return words_; }
@@ -28,18 +33,18 @@ class BlockLayout {
   uint32_t columns() const { return columns_; }
   Window whole() const { return whole_; }
 
-  // Literals below this say where a patch lies; they are no bits of a block but a window.
+  // Literals below this one say where a patch lies. They are not in a block: they make a window.
   uint32_t position_literals() const { return position_literals_; }
   Window window(const uint64_t* include) const;
 
-  // Which literals of word w of a row are the others.
+  // Which literals of word w of a row say something about pixels.
   uint64_t content(size_t w) const {
     if (position_literals_ <= 64 * w) return ~uint64_t{0};
     const size_t positions = position_literals_ - 64 * w;
     return positions >= 64 ? 0 : ~uint64_t{0} << positions;
   }
 
-  // Where the other literals' bits are for the first patch.
+  // Where the bits of such a literal are in a block, for the first patch.
   uint32_t offset(uint32_t literal) const { return offsets_[literal - position_literals_]; }
 
   // Where the pixel behind bit `x` of image row `y` is; its negation is `negated` words on.
@@ -55,9 +60,9 @@ class BlockLayout {
   std::vector<uint32_t> offsets_;
 };
 
-class Block {
+class ExampleBlock {
  public:
-  Block(const BlockLayout& layout, const Kernels& kernels)
+  ExampleBlock(const BlockLayout& layout, const Kernels& kernels)
       : layout_(layout), kernels_(kernels), words_(layout.words()) {}
 
   // Examples order[0], order[1], ...; `count` is at most layout.examples().
@@ -76,8 +81,8 @@ class Block {
   uint64_t valid_[kBlockWords] = {};
 };
 
-// Turns which examples each clause fires on, [clause][groups], into which of 64 clauses fire:
-// visit(clause word, example group, 64 words of clauses, one per example).
+// Transposes which examples each clause fires on, [clause][groups], to which clauses fire on each
+// example: calls visit(clause word, example group, 64 words of clauses, one per example).
 template <class Visit>
 void by_example(const Kernels& kernels, const uint64_t* found, size_t clauses, size_t groups,
                 size_t examples, Visit visit) {

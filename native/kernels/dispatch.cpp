@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace cotm {
 

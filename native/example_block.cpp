@@ -1,8 +1,8 @@
-#include "block.hpp"
+#include "example_block.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <stdexcept>
+
+#include "bits.hpp"
 
 namespace cotm {
 
@@ -20,19 +20,17 @@ size_t pitch(const Grid& grid) {
 void BlockLayout::require_fit(const Grid& grid) {
   size_t bits = grid.channels;
   bool fits = bits <= kMostFeatures;
-  if (!grid.flat()) {
+  if (!grid.is_flat()) {
     fits = !__builtin_mul_overflow(bits, grid.height, &bits) &&
            !__builtin_mul_overflow(bits, stride_columns(grid) * pitch(grid), &bits) &&
            bits <= kMostWords / 2;
   }
-  if (!fits) {
-    throw std::invalid_argument(
-        "the examples are too large: at most 2^28 flat bits, or images of 2^31, can be matched");
-  }
+  require(fits,
+          "the examples are too large: at most 2^28 flat bits, or images of 2^31, can be matched");
 }
 
 BlockLayout::BlockLayout(const Grid& grid)
-    : flat_(grid.flat()),
+    : flat_(grid.is_flat()),
       channels_(grid.channels),
       stride_columns_(stride_columns(grid)),
       row_features_(grid.rows() - 1),
@@ -43,8 +41,8 @@ BlockLayout::BlockLayout(const Grid& grid)
       // Vectors of patches may read past the last one.
       words_(flat_ ? 2 * size_t{grid.channels} * kBlockWords : 2 * negated_ + kBlockWords),
       row_step_(std::min(grid.stride_rows, grid.height) * row_words_),
-      position_literals_(2 * grid.position_features()),
-      whole_{0, grid.rows() - 1, 0, grid.columns() - 1} {
+      position_literals_(2 * grid.n_position_features()),
+      whole_{.top = 0, .bottom = grid.rows() - 1, .left = 0, .right = grid.columns() - 1} {
   require_fit(grid);
   const uint32_t row_bits = grid.patch_width * grid.channels;
   offsets_.reserve(2 * size_t{grid.patch_height} * row_bits);
@@ -69,8 +67,8 @@ Window BlockLayout::window(const uint64_t* include) const {
     if (position_literals_ - 64 * w < 64) {
       bits &= (uint64_t{1} << (position_literals_ - 64 * w)) - 1;
     }
-    for (; bits; bits &= bits - 1) {
-      const uint32_t literal = 64 * w + static_cast<uint32_t>(std::countr_zero(bits));
+    for (const uint32_t k : SetBits{bits}) {
+      const uint32_t literal = 64 * w + k;
       const uint32_t feature = literal / 2;
       const bool of_row = feature < row_features_;
       const uint32_t t = of_row ? feature : feature - row_features_;
@@ -87,7 +85,7 @@ Window BlockLayout::window(const uint64_t* include) const {
   return window;
 }
 
-void Block::read(const Examples& examples, const int64_t* order, size_t count) {
+void ExampleBlock::read(const Examples& examples, const int64_t* order, size_t count) {
   for (size_t w = 0; w < kBlockWords; ++w) {
     const size_t before = std::min(64 * w, count);
     const size_t here = std::min<size_t>(64, count - before);
@@ -100,7 +98,7 @@ void Block::read(const Examples& examples, const int64_t* order, size_t count) {
   }
 }
 
-void Block::read_dense(const Examples& examples, const int64_t* order, size_t count) {
+void ExampleBlock::read_dense(const Examples& examples, const int64_t* order, size_t count) {
   uint64_t square[64];
   for (size_t group = 0; 64 * group < count; ++group) {
     for (size_t y = 0; y < examples.height(); ++y) {
@@ -124,7 +122,7 @@ void Block::read_dense(const Examples& examples, const int64_t* order, size_t co
   }
 }
 
-void Block::read_sparse(const Examples& examples, const int64_t* order, size_t count) {
+void ExampleBlock::read_sparse(const Examples& examples, const int64_t* order, size_t count) {
   for (size_t k = 0; k < examples.row_bits(); ++k) {
     uint64_t* words = words_.data() + 2 * k * kBlockWords;
     std::fill_n(words, kBlockWords, 0);

@@ -1,29 +1,34 @@
-// Kernels for AVX-512 (F, BW, DQ, VL): a Mask is one mask register, an Octet one vector
-// register.
+// Kernels for AVX-512 (F, BW, DQ, VL): a Mask is one mask register, an Octet one vector register.
+//
+// Comparisons are unsigned where their names say epu, and give a bit per lane. A draw is < q iff it
+// is <= q - 1, which fits 16 bits where q does not.
 #include <immintrin.h>
 
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace cotm {
 namespace {
 
 constexpr const char* kIsaName = "avx512";
 
+// hash32_spread of 16 indices.
 inline __m512i hash16(__m512i spread, __m512i a, __m512i b) {
   const __m512i x = _mm512_xor_si512(spread, a);
   const __m512i y = _mm512_mullo_epi32(x, _mm512_add_epi32(_mm512_add_epi32(x, x), b));
   return _mm512_xor_si512(y, _mm512_srli_epi32(y, 16));
 }
 
+// Bit j: hash32(key, first + j) <= last. The products index * kGolden of spread() are sums: 16
+// indices on, they are 16 * kGolden more.
 uint64_t select64(Key key, uint32_t first, uint32_t last) {
   const __m512i a = _mm512_set1_epi32(static_cast<int>(key.a));
   const __m512i b = _mm512_set1_epi32(static_cast<int>(key.b));
   const __m512i limit = _mm512_set1_epi32(static_cast<int>(last));
-  const __m512i golden = _mm512_set1_epi32(static_cast<int>(0x9E3779B9u));
+  const __m512i golden = _mm512_set1_epi32(static_cast<int>(kGolden));
   const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   __m512i w = _mm512_mullo_epi32(
       _mm512_add_epi32(lanes, _mm512_set1_epi32(static_cast<int>(first))), golden);
-  const __m512i next = _mm512_set1_epi32(static_cast<int>(16 * 0x9E3779B9u));
+  const __m512i next = _mm512_set1_epi32(static_cast<int>(16 * kGolden));
   uint64_t bits = 0;
   for (int group = 0; group < 4; ++group) {
     const __m512i h = hash16(_mm512_xor_si512(w, _mm512_srli_epi32(w, 16)), a, b);
@@ -42,8 +47,8 @@ struct Octet {
   Octet operator&(const Octet& other) const { return {_mm512_and_si512(words, other.words)}; }
   Octet operator|(const Octet& other) const { return {_mm512_or_si512(words, other.words)}; }
   bool any() const { return _mm512_test_epi64_mask(words, words) != 0; }
-  uint64_t joined() const { return static_cast<uint64_t>(_mm512_reduce_or_epi64(words)); }
-  uint32_t with(unsigned bit) const {
+  uint64_t or_of_lanes() const { return static_cast<uint64_t>(_mm512_reduce_or_epi64(words)); }
+  uint32_t lanes_with_bit(unsigned bit) const {
     return _mm512_test_epi64_mask(words, all(uint64_t{1} << bit).words);
   }
 };
@@ -75,8 +80,10 @@ struct Mask {
   __mmask64 bits;
 
   static Mask from_bits(uint64_t bits) { return {bits}; }
+  // A 32-bit hash holds the 16-bit draws of a feature's two literals, in the order in which the
+  // literals lie.
   static Mask forget(const uint32_t* spread, Key key, uint32_t q) {
-    if (q == 0) return {0};
+    if (q == 0) return {0};  // q - 1 would wrap round
     const __m512i a = _mm512_set1_epi32(static_cast<int>(key.a));
     const __m512i b = _mm512_set1_epi32(static_cast<int>(key.b));
     const __m512i last = _mm512_set1_epi16(static_cast<short>(q - 1));
@@ -95,11 +102,13 @@ struct Row {
   static Row load(const int8_t* from) { return {_mm512_loadu_si512(from)}; }
   void store(int8_t* to) const { _mm512_storeu_si512(to, entries); }
   uint64_t include_bits() const { return ~static_cast<uint64_t>(_mm512_movepi8_mask(entries)); }
+  // The sign of the XOR is set where the signs differ.
   uint64_t flipped_bits(const Row& before) const {
     return _mm512_movepi8_mask(_mm512_xor_si512(entries, before.entries));
   }
-  uint64_t low_bits() const {
-    return _mm512_cmplt_epu8_mask(entries, _mm512_set1_epi8(kLow));  // negative ones are large
+  // Read as unsigned, negative entries are large.
+  uint64_t near_edge_bits() const {
+    return _mm512_cmplt_epu8_mask(entries, _mm512_set1_epi8(kMostOwed));
   }
   Row plus(const Mask& mask, int8_t times = 1) const {
     return {_mm512_mask_add_epi8(entries, mask.bits, entries, _mm512_set1_epi8(times))};
@@ -108,7 +117,7 @@ struct Row {
   Row plus_saturated(const Row& delta) const { return {_mm512_adds_epi8(entries, delta.entries)}; }
   Row minus_saturated(const Row& other) const { return {_mm512_subs_epi8(entries, other.entries)}; }
   static Row forgets(const uint32_t* spread, const Key* keys, uint32_t count, uint32_t q) {
-    if (q == 0) return zero();
+    if (q == 0) return zero();  // q - 1 would wrap round
     const __m512i last = _mm512_set1_epi16(static_cast<short>(q - 1));
     const __m512i one = _mm512_set1_epi16(1);
     const __m512i w0 = _mm512_loadu_si512(spread), w1 = _mm512_loadu_si512(spread + 16);
@@ -122,14 +131,14 @@ struct Row {
     return {_mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(n0)),
                                _mm512_cvtepi16_epi8(n1), 1)};
   }
-  Row clipped(int32_t depth) const {
-    const __m512i top = _mm512_set1_epi8(static_cast<char>(depth - 1));
-    const __m512i floor = _mm512_set1_epi8(static_cast<char>(-depth));
+  Row clipped(int32_t N) const {
+    const __m512i top = _mm512_set1_epi8(static_cast<char>(N - 1));
+    const __m512i floor = _mm512_set1_epi8(static_cast<char>(-N));
     return {_mm512_max_epi8(_mm512_min_epi8(entries, top), floor)};
   }
 };
 
-#include "kernels.inl"
+#include "kernels/kernels.inl"
 
 }  // namespace
 

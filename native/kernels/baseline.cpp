@@ -1,5 +1,5 @@
 // Kernels in portable C++: every processor, and the twin the wide ones are compared with.
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace cotm {
 namespace {
@@ -40,13 +40,13 @@ struct Octet {
     for (size_t w = 0; w < kBlockWords; ++w) o.words[w] = words[w] | other.words[w];
     return o;
   }
-  bool any() const { return joined() != 0; }
-  uint64_t joined() const {
+  bool any() const { return or_of_lanes() != 0; }
+  uint64_t or_of_lanes() const {
     uint64_t all = 0;
     for (size_t w = 0; w < kBlockWords; ++w) all |= words[w];
     return all;
   }
-  uint32_t with(unsigned bit) const {
+  uint32_t lanes_with_bit(unsigned bit) const {
     uint32_t lanes = 0;
     for (size_t w = 0; w < kBlockWords; ++w) {
       lanes |= static_cast<uint32_t>(words[w] >> bit & 1) << w;
@@ -131,10 +131,10 @@ struct Row {
     return bits;
   }
   uint64_t flipped_bits(const Row& before) const { return include_bits() ^ before.include_bits(); }
-  uint64_t low_bits() const {
+  uint64_t near_edge_bits() const {
     uint64_t bits = 0;
     for (int l = 0; l < 64; ++l) {
-      bits |= static_cast<uint64_t>(entries[l] >= 0 && entries[l] < kLow) << l;
+      bits |= static_cast<uint64_t>(entries[l] >= 0 && entries[l] < kMostOwed) << l;
     }
     return bits;
   }
@@ -167,17 +167,17 @@ struct Row {
     for (uint32_t k = 0; k < count; ++k) r = r.plus(Mask::forget(spread, keys[k], q));
     return r;
   }
-  Row clipped(int32_t depth) const {
+  Row clipped(int32_t N) const {
     Row r;
     for (int l = 0; l < 64; ++l) {
-      const int32_t high = entries[l] > depth - 1 ? depth - 1 : entries[l];
-      r.entries[l] = static_cast<int8_t>(high < -depth ? -depth : high);
+      const int32_t high = entries[l] > N - 1 ? N - 1 : entries[l];
+      r.entries[l] = static_cast<int8_t>(high < -N ? -N : high);
     }
     return r;
   }
 };
 
-#include "kernels.inl"
+#include "kernels/kernels.inl"
 
 }  // namespace
 

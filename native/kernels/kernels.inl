@@ -1,12 +1,14 @@
-// The kernels, written once over the small types a kernels_*.cpp file defines before it
-// includes this one, in a namespace of its own:
+// The kernels, written once over the small types that baseline.cpp, avx2.cpp and avx512.cpp define
+// for their instructions before they include this file, each in a namespace of its own:
 //   Octet     8 words: load, store, &, |, any
-//   Lanes     kLanes words: load, all, &, |, any, joined (or of all), with (a bit of each)
+//   Lanes     kLanes words: load, all (the same word in each), &, |, any, or_of_lanes,
+//             lanes_with_bit (which lanes have a bit set)
 //   VoteMask  which of kVoteLanes examples fire
 //   VoteSum   their votes for one output in 16 bits: load, store, plus
 //   Mask      one flag per literal of 64: from_bits, without, forget
 //   Row       64 memory entries: load, store, plus, minus, *_saturated, clipped, include_bits,
-//             flipped_bits, low_bits (included and below kLow), forgets (how often each does)
+//             flipped_bits, near_edge_bits (included and below kMostOwed), forgets (how often
+//             each literal is forgotten)
 //
 // Nothing from the C++ library is used here: a template instantiated with wide instructions
 // could be picked by the linker for everyone.
@@ -23,21 +25,22 @@ static void select(Key key, uint32_t first, uint32_t count, uint64_t threshold, 
   if (count % 64) out[words - 1] &= (uint64_t{1} << (count % 64)) - 1;
 }
 
-// kRows vectors at once, `step` words apart: where each ends is as good as random, so one test
-// for all is mispredicted less often than one for each. Returns after how many literals nothing
-// was left, or 0 if it was not tested or something is.
+// ANDs the words of the literals to `left`, for kRows vectors at once, `step` words apart: after
+// how many literals each is empty is as good as random, so one test for all of them is mispredicted
+// less often than one for each. Returns the number of literals after which all were empty, or 0 if
+// that was not tested or something is left.
 template <uint32_t kRows, class Words>
-static inline uint32_t take(const uint32_t* offsets, uint32_t length, const uint64_t* words,
-                            size_t step, Words* left) {
+static inline uint32_t and_literals(const uint32_t* offsets, uint32_t length, const uint64_t* words,
+                                    size_t step, Words* left) {
   uint32_t i = 0;
   for (; i + kChunk <= length; i += kChunk) {
     for (uint32_t k = 0; k < kChunk; ++k) {
       const uint64_t* at = words + offsets[i + k];
       for (uint32_t r = 0; r < kRows; ++r) left[r] = left[r] & Words::load(at + r * step);
     }
-    Words any = left[0];
-    for (uint32_t r = 1; r < kRows; ++r) any = any | left[r];
-    if (!any.any()) return i + kChunk;
+    Words all_rows = left[0];
+    for (uint32_t r = 1; r < kRows; ++r) all_rows = all_rows | left[r];
+    if (!all_rows.any()) return i + kChunk;
   }
   for (; i < length; ++i) {
     const uint64_t* at = words + offsets[i];
@@ -46,15 +49,15 @@ static inline uint32_t take(const uint32_t* offsets, uint32_t length, const uint
   return 0;
 }
 
-static uint32_t match_flat(const ClauseList& list, const uint64_t* words, const uint64_t* examples,
+static uint32_t match_flat(const IncludeList& list, const uint64_t* words, const uint64_t* examples,
                            uint64_t* found) {
   Octet left = Octet::load(examples);
-  const uint32_t ended = take<1>(list.offsets, list.length, words, 0, &left);
+  const uint32_t ended = and_literals<1>(list.offsets, list.length, words, 0, &left);
   left.store(found);
   return ended;
 }
 
-// From first_lanes + kBlockWords - n: n lanes of ones, then zeros.
+// What is loaded from first_lanes + kBlockWords - n is n lanes of ones, then zeros.
 alignas(64) static const uint64_t first_lanes[2 * kBlockWords] = {
     ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0},
     ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}};
@@ -66,19 +69,19 @@ static inline Lanes lanes_from(const Window& window, uint32_t column) {
 
 // kRows rows of a window, from one column on.
 template <uint32_t kRows>
-static inline uint64_t match_rows(const ClauseList& list, const uint64_t* words, size_t row_step,
+static inline uint64_t match_rows(const IncludeList& list, const uint64_t* words, size_t row_step,
                                   Lanes open, uint32_t& ended) {
   Lanes left[kRows];
   for (uint32_t r = 0; r < kRows; ++r) left[r] = open;
-  if (const uint32_t here = take<kRows>(list.offsets, list.length, words, row_step, left)) {
+  if (const uint32_t here = and_literals<kRows>(list.offsets, list.length, words, row_step, left)) {
     ended = here;
     return 0;
   }
   for (uint32_t r = 1; r < kRows; ++r) left[0] = left[0] | left[r];
-  return left[0].joined();
+  return left[0].or_of_lanes();
 }
 
-static uint64_t match_window(const ClauseList& list, const uint64_t* words, size_t row_step,
+static uint64_t match_window(const IncludeList& list, const uint64_t* words, size_t row_step,
                              uint64_t examples, uint32_t& ended) {
   const Window window = list.window;
   uint64_t found = 0;
@@ -105,7 +108,7 @@ static uint64_t match_window(const ClauseList& list, const uint64_t* words, size
   return found;
 }
 
-static size_t find_patches(const ClauseList& list, const uint64_t* words, size_t row_step,
+static size_t find_patches(const IncludeList& list, const uint64_t* words, size_t row_step,
                            uint32_t columns, unsigned example, uint32_t* patches) {
   const Window window = list.window;
   const Lanes open = Lanes::all(uint64_t{1} << example);
@@ -113,8 +116,8 @@ static size_t find_patches(const ClauseList& list, const uint64_t* words, size_t
   for (uint32_t row = window.top; row <= window.bottom; ++row) {
     for (uint32_t column = window.left; column <= window.right; column += kLanes) {
       Lanes left = lanes_from(window, column) & open;
-      take<1>(list.offsets, list.length, words + row * row_step + column, 0, &left);
-      for (uint32_t bits = left.with(example); bits; bits &= bits - 1) {
+      and_literals<1>(list.offsets, list.length, words + row * row_step + column, 0, &left);
+      for (uint32_t bits = left.lanes_with_bit(example); bits; bits &= bits - 1) {
         patches[found++] = row * columns + column + static_cast<uint32_t>(__builtin_ctz(bits));
       }
     }
@@ -125,45 +128,45 @@ static size_t find_patches(const ClauseList& list, const uint64_t* words, size_t
 typedef int32_t Weights __attribute__((vector_size(32), aligned(4), may_alias));
 static constexpr size_t kWeights = sizeof(Weights) / sizeof(int32_t);
 
-static void add_votes(const uint64_t* any, size_t count, const int32_t* weights, size_t m,
+static void add_votes(const uint64_t* fires, size_t count, const int32_t* weights, size_t m,
                       int64_t largest, int64_t* votes) {
   const size_t words = (count + 63) / 64;
-  // Up to two vectors of outputs, the second overlapping the first, are summed in 32 bits as
-  // long as no sum can leave them.
+  // From one to two vectors of outputs, of which the second overlaps the first, are summed in 32
+  // bits as long as no sum can overflow.
   if (m < kWeights || m > 2 * kWeights || largest >= (int64_t{1} << 31) / 128) {
     for (size_t w = 0; w < words; ++w) {
-      for (uint64_t bits = any[w]; bits; bits &= bits - 1) {
+      for (uint64_t bits = fires[w]; bits; bits &= bits - 1) {
         const int32_t* row = weights + (64 * w + static_cast<size_t>(__builtin_ctzll(bits))) * m;
         for (size_t i = 0; i < m; ++i) votes[i] += row[i];
       }
     }
     return;
   }
-  Weights low = {}, high = {};
+  Weights head = {}, tail = {};  // sums of the first and of the last kWeights outputs
   const size_t second = m - kWeights;
-  const auto empty = [&] {
-    for (size_t i = 0; i < kWeights; ++i) votes[i] += low[i];
-    for (size_t i = kWeights; i < m; ++i) votes[i] += high[i - second];
-    low = high = Weights{};
+  const auto add_to_votes = [&] {
+    for (size_t i = 0; i < kWeights; ++i) votes[i] += head[i];
+    for (size_t i = kWeights; i < m; ++i) votes[i] += tail[i - second];
+    head = tail = Weights{};
   };
   int64_t bound = 0;
   for (size_t w = 0; w < words; ++w, weights += 64 * m) {
     bound += 64 * largest;
     if (bound >= int64_t{1} << 31) {
-      empty();
+      add_to_votes();
       bound = 64 * largest;
     }
-    for (uint64_t bits = any[w]; bits; bits &= bits - 1) {
+    for (uint64_t bits = fires[w]; bits; bits &= bits - 1) {
       const int32_t* row = weights + static_cast<size_t>(__builtin_ctzll(bits)) * m;
-      low += *reinterpret_cast<const Weights*>(row);
-      high += *reinterpret_cast<const Weights*>(row + second);
+      head += *reinterpret_cast<const Weights*>(row);
+      tail += *reinterpret_cast<const Weights*>(row + second);
     }
   }
-  empty();
+  add_to_votes();
 }
 
-// Every clause is added to every example under a mask: which examples a clause fires on is as
-// good as random, and walking over them costs a misprediction for every few.
+// Every clause is added to every example under a mask. Which examples a clause fires on is as good
+// as random: a loop over them would be mispredicted every few of them.
 template <uint32_t kOutputs>
 static void sum_outputs(const uint64_t* found, size_t groups, size_t examples, size_t clauses,
                         const int16_t* weights, size_t m, int16_t* votes) {
@@ -193,17 +196,19 @@ static void sum_outputs(const uint64_t* found, size_t groups, size_t examples, s
 static void sum_votes(const uint64_t* found, size_t groups, size_t examples, size_t clauses,
                       const int16_t* weights, size_t m, int16_t* votes) {
   constexpr size_t kMost = 12;  // sums that stay in registers
-  static constexpr decltype(&sum_outputs<1>) some[kMost] = {
+  static constexpr decltype(&sum_outputs<1>) sum[kMost] = {
       sum_outputs<1>, sum_outputs<2>,  sum_outputs<3>,  sum_outputs<4>,
       sum_outputs<5>, sum_outputs<6>,  sum_outputs<7>,  sum_outputs<8>,
       sum_outputs<9>, sum_outputs<10>, sum_outputs<11>, sum_outputs<12>};
   const size_t parts = (m + kMost - 1) / kMost;
   for (size_t part = 0; part < parts; ++part) {
     const size_t i = m * part / parts, end = m * (part + 1) / parts;
-    some[end - i - 1](found, groups, examples, clauses, weights + i, m, votes + i * 64 * groups);
+    sum[end - i - 1](found, groups, examples, clauses, weights + i, m, votes + i * 64 * groups);
   }
 }
 
+// Of every square of 2 kWidth by 2 kWidth bits on the diagonal, swaps the upper right quarter with
+// the lower left one.
 template <unsigned kWidth>
 static inline void swap_squares(uint64_t* words) {
   constexpr uint64_t kMask = ~uint64_t{0} / ((uint64_t{1} << kWidth) + 1);
@@ -225,15 +230,15 @@ static void transpose64(uint64_t* words) {
   swap_squares<1>(words);
 }
 
-// What a row owes. By itself, so that all of its numbers stay in registers. kDeep: entries use
-// all of an int8, which saturates.
+// Gives a row the feedback it owes. A function by itself, so that all of its numbers stay in
+// registers. kDeep: N is 128, so entries use all of an int8, and saturation clips them.
 template <bool kDeep>
 static __attribute__((noinline)) void pay(const Feedback& f, const uint32_t* spread, size_t words,
                                           int8_t* row) {
   for (size_t w = 0; w < words; ++w, spread += 32, row += 64) {
     const Row forgets = Row::forgets(spread, f.owed_keys, f.owed, f.q);
     const Row after = Row::load(row).minus_saturated(forgets);
-    (kDeep ? after : after.clipped(f.depth)).store(row);
+    (kDeep ? after : after.clipped(f.N)).store(row);
   }
 }
 
@@ -255,7 +260,7 @@ static bool feedback_as(const Feedback f, const uint32_t* spread, const uint64_t
         for (uint32_t k = 0; k < f.type1; ++k) {
           const Mask forget = Mask::forget(spread, f.keys[k], f.q);
           delta = delta.minus(forget.without(truth));
-          delta = delta.plus(f.boost ? truth : truth.without(forget));
+          delta = delta.plus(f.boost_true_positive ? truth : truth.without(forget));
         }
       }
       if (f.type2) {
@@ -263,11 +268,11 @@ static bool feedback_as(const Feedback f, const uint32_t* spread, const uint64_t
       }
     }
     Row after = before.plus_saturated(delta);
-    if constexpr (!kDeep) after = after.clipped(f.depth);
+    if constexpr (!kDeep) after = after.clipped(f.N);
     after.store(row);
     bits.include[w] = after.include_bits();
     bits.flipped[w] = after.flipped_bits(before);
-    bits.low[w] = after.low_bits();
+    bits.near_edge[w] = after.near_edge_bits();
     changed |= bits.flipped[w];
   }
   return changed != 0;
@@ -275,29 +280,37 @@ static bool feedback_as(const Feedback f, const uint32_t* spread, const uint64_t
 
 static bool feedback(const Feedback& f, const uint32_t* spread, const uint64_t* valid, size_t words,
                      int8_t* row, const RowBits& bits) {
-  return (f.depth == 128 ? feedback_as<true> : feedback_as<false>)(f, spread, valid, words, row,
-                                                                   bits);
+  return (f.N == 128 ? feedback_as<true> : feedback_as<false>)(f, spread, valid, words, row, bits);
 }
 
-typedef uint32_t Some __attribute__((vector_size(4 * kSome), aligned(4), may_alias));
+typedef uint32_t WatchLanes __attribute__((vector_size(4 * kWatchLanes), aligned(4), may_alias));
 
 static bool forget_watched(Key key, uint32_t q, uint32_t count, uint32_t* watch) {
-  Some any = {};
-  for (uint32_t first = 0; first < count; first += kSome) {
-    Some& words = *reinterpret_cast<Some*>(watch + first);
-    const Some x = hash32_spread(key, spread<Some>(words >> 9));
-    const Some draw = (words & 0x100) ? x >> 16 : x & 0xFFFF;
-    const Some forgets = static_cast<Some>(draw < q);  // all ones, or zero
-    const Some falls = forgets & static_cast<Some>((words & 0xFF) == 0);
-    any |= falls;
-    words = (words + (forgets & ~falls)) | (falls & Watched::kFallen);
+  WatchLanes crossed = {};
+  for (uint32_t first = 0; first < count; first += kWatchLanes) {
+    WatchLanes& words = *reinterpret_cast<WatchLanes*>(watch + first);
+    // Above the eight bits of the entry: whether the literal is a negation, and its feature.
+    const WatchLanes x = hash32_spread(key, spread<WatchLanes>(words >> 9));
+    const WatchLanes draw = (words & 0x100) ? x >> 16 : x & 0xFFFF;
+    const WatchLanes forgets = static_cast<WatchLanes>(draw < q);  // all ones, or zero
+    const WatchLanes crosses = forgets & static_cast<WatchLanes>((words & 0xFF) == 0);
+    crossed |= crosses;
+    words = (words + (forgets & ~crosses)) | (crosses & Watched::kCrossedEdge);
   }
-  uint32_t fell = 0;
-  for (uint32_t i = 0; i < kSome; ++i) fell |= any[i];
-  return fell != 0;
+  uint32_t any = 0;
+  for (uint32_t i = 0; i < kWatchLanes; ++i) any |= crossed[i];
+  return any != 0;
 }
 
 static constexpr Kernels table = {
-    kIsaName,  select,    match_flat,  match_window, find_patches,
-    add_votes, sum_votes, transpose64, feedback,     forget_watched,
+    .name = kIsaName,
+    .select = select,
+    .match_flat = match_flat,
+    .match_window = match_window,
+    .find_patches = find_patches,
+    .add_votes = add_votes,
+    .sum_votes = sum_votes,
+    .transpose64 = transpose64,
+    .feedback = feedback,
+    .forget_watched = forget_watched,
 };

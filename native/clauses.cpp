@@ -1,0 +1,63 @@
+#include "clauses.hpp"
+
+#include <algorithm>
+
+#include "bits.hpp"
+#include "patch_literals.hpp"
+
+namespace cotm {
+
+Clauses::Clauses(const Spec& spec, const Kernels& kernels, const int8_t* outer_memory,
+                 const int32_t* outer_weights)
+    : spec(spec),
+      kernels(kernels),
+      layout(spec.grid),
+      words(literal_words(spec.grid)),
+      memory(spec.n * row_entries()),
+      weights(size_t{spec.n} * spec.m),
+      lists(spec.n, layout),
+      spread(words * 32),
+      valid(first_bits(spec.grid.n_literals(), words)),
+      touched(spec.n),
+      include_(words) {
+  const size_t features = spec.grid.n_features();
+  std::copy_n(outer_weights, weights.size(), weights.data());
+  for (size_t k = 0; k < spread.size(); ++k) spread[k] = cotm::spread(static_cast<uint32_t>(k));
+  std::fill_n(memory.data(), memory.size(), static_cast<int8_t>(-spec.N));
+  for (size_t j = 0; j < spec.n; ++j) {
+    const int8_t* from = outer_memory + j * 2 * features;
+    int8_t* to = row(j);
+    for (size_t k = 0; k < features; ++k) {
+      to[inner_literal(k, false)] = from[outer_literal(k, false, features)];
+      to[inner_literal(k, true)] = from[outer_literal(k, true, features)];
+    }
+    list_literals(j);
+  }
+}
+
+void Clauses::copy_to(int8_t* outer_memory, int32_t* outer_weights) const {
+  const size_t features = spec.grid.n_features();
+  std::copy_n(weights.data(), weights.size(), outer_weights);
+  for (size_t j = 0; j < spec.n; ++j) {
+    const int8_t* from = row(j);
+    int8_t* to = outer_memory + j * 2 * features;
+    for (size_t k = 0; k < features; ++k) {
+      to[outer_literal(k, false, features)] = from[inner_literal(k, false)];
+      to[outer_literal(k, true, features)] = from[inner_literal(k, true)];
+    }
+  }
+}
+
+void Clauses::list_literals(size_t clause) {
+  const int8_t* entries = row(clause);
+  for (size_t w = 0; w < words; ++w) {
+    uint64_t excluded = 0;  // an entry below 0 has its highest bit set
+    for (size_t k = 0; k < 64; ++k) {
+      excluded |= static_cast<uint64_t>(static_cast<uint8_t>(entries[64 * w + k]) >> 7) << k;
+    }
+    include_[w] = ~excluded;
+  }
+  lists.rebuild(clause, include_.data(), words);
+}
+
+}  // namespace cotm

@@ -1,0 +1,123 @@
+// The hot loops, compiled once per instruction set and chosen at run time.
+//
+// Words used in every file here:
+//   n clauses, m outputs, o features, literal 2k is feature k, literal 2k + 1 its negation;
+//   a memory row is padded to a multiple of 64 literals, padding stays at the floor -N;
+//   a block of examples is bit-sliced (transposed), see example_block.hpp;
+//   the edge of a literal is between -1, excluded, and 0, included.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "randomness.hpp"
+
+namespace cotm {
+
+inline constexpr size_t kBlockWords = 8;    // words of a bit per flat example of a block
+inline constexpr size_t kRowAlign = 64;     // literals a memory row is padded to
+inline constexpr int8_t kMostOwed = 12;     // feedbacks a row can owe; see deferred_forgetting.hpp
+inline constexpr uint32_t kWatchLanes = 8;  // watched literals in a vector
+inline constexpr uint32_t kChunk = 4;       // literals that are matched between two tests
+
+// A rectangle of patches, borders included. It is empty where top > bottom or left > right.
+struct Window {
+  uint32_t top, bottom, left, right;
+  bool empty() const { return top > bottom || left > right; }
+  bool operator==(const Window&) const = default;
+};
+
+// The included literals of a clause: the patches that those of position allow, and where the bits
+// of the others are in a block.
+struct IncludeList {
+  uint32_t* offsets;
+  uint32_t length, capacity;
+  Window window;
+};
+
+// A literal and its memory entry, which is near the edge, in one word.
+struct Watched {
+  static constexpr uint32_t kCrossedEdge = 0xFF;            // for an entry below 0
+  static constexpr uint32_t kLiterals = uint32_t{1} << 24;  // literals are below this
+  static uint32_t make(uint32_t literal, int32_t entry) {
+    return literal << 8 | static_cast<uint8_t>(entry);
+  }
+  static uint32_t literal(uint32_t word) { return word >> 8; }
+  static bool crossed_edge(uint32_t word) { return (word & 0xFF) == kCrossedEdge; }
+};
+
+// Feedback to one clause, summed over the outputs that selected it. Before it the row gets the
+// feedback it still owes: Type I of one output each, from examples on which it did not fire.
+struct Feedback {
+  const Key* owed_keys = nullptr;
+  uint32_t owed = 0;
+  const uint64_t* truth = nullptr;  // literals of the chosen patch; null where it did not fire
+  const Key* keys = nullptr;        // one per output that gives Type I
+  uint32_t type1 = 0;
+  uint32_t type2 = 0;  // how many outputs give Type II (only to a clause that fired)
+  uint32_t q;          // a literal is forgotten iff its 16-bit draw < q
+  int32_t N;           // memory depth
+  bool boost_true_positive;
+};
+
+// What a memory row says after feedback, a bit per literal.
+struct RowBits {
+  uint64_t* include;
+  uint64_t* flipped;    // by the feedback, not by what was owed
+  uint64_t* near_edge;  // included, with an entry below kMostOwed: what is owed could exclude it
+};
+
+struct Kernels {
+  const char* name;
+
+  // Bit j of out: hash32(key, first + j) < threshold. Writes whole words.
+  void (*select)(Key key, uint32_t first, uint32_t count, uint64_t threshold, uint64_t* out);
+
+  // Which of the 512 flat examples of a block satisfy a clause, of those in `examples`.
+  // Returns the number of literals after which no example was left, or 0 if some are left.
+  uint32_t (*match_flat)(const IncludeList& list, const uint64_t* words, const uint64_t* examples,
+                         uint64_t* found);
+
+  // Which of the 64 images of a block have a patch that satisfies a clause, of those in
+  // `examples`. `ended` is the number of literals after which no patch of some group of them was
+  // left, or 0; which groups are tested is up to the kernel.
+  uint64_t (*match_window)(const IncludeList& list, const uint64_t* words, size_t row_step,
+                           uint64_t examples, uint32_t& ended);
+
+  // The patches of one image of a block that satisfy a clause, in order; returns how many.
+  size_t (*find_patches)(const IncludeList& list, const uint64_t* words, size_t row_step,
+                         uint32_t columns, unsigned example, uint32_t* patches);
+
+  // votes[i] += weights[j][i] for every clause j whose bit is set in `fires`. No weight is larger
+  // than `largest` in magnitude.
+  void (*add_votes)(const uint64_t* fires, size_t count, const int32_t* weights, size_t m,
+                    int64_t largest, int64_t* votes);
+
+  // votes[i][e] += weights[j][i] for every example e whose bit is set in found[j], `groups` words
+  // per clause j; only the first `examples` count. No sum may leave 16 bits.
+  void (*sum_votes)(const uint64_t* found, size_t groups, size_t examples, size_t clauses,
+                    const int16_t* weights, size_t m, int16_t* votes);
+
+  // Bit c of word r to bit r of word c, of 64 words.
+  void (*transpose64)(uint64_t* words);
+
+  // Updates a memory row; returns whether the feedback changed which literals are included.
+  // spread: of every feature's index, see randomness.hpp. valid: the literals that are no padding.
+  bool (*feedback)(const Feedback& feedback, const uint32_t* spread, const uint64_t* valid,
+                   size_t words, int8_t* row, const RowBits& bits);
+
+  // Takes 1 from each watched literal that is forgotten; returns whether one crossed the edge.
+  // `watch` is read and written up to a multiple of kWatchLanes.
+  bool (*forget_watched)(Key key, uint32_t q, uint32_t count, uint32_t* watch);
+};
+
+const Kernels& kernels_baseline();
+const Kernels& kernels_avx2();
+const Kernels& kernels_avx512();
+
+// The kernels for COTM_ISA, or the best this processor runs. Throws std::invalid_argument
+// for a name that is unknown or that the processor lacks.
+const Kernels& choose_kernels(const char* name);
+const char* best_isa();
+
+}  // namespace cotm

@@ -1,0 +1,62 @@
+// Which clauses get which feedback, from which outputs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bits.hpp"
+#include "weights.hpp"
+
+namespace cotm {
+
+// The pairs of an output and one thread's clause that were selected on the current example.
+class Selection {
+ public:
+  Selection(const Spec& spec, const Kernels& kernels, ClauseRange range);
+
+  // votes: of all clauses. fires: a bit per local clause.
+  void select(const int64_t* votes, const uint8_t* target, const uint64_t* scale,
+              const uint64_t* fires, const ClauseWeights& weights, uint64_t step_key);
+
+  // The local clauses that get feedback, in order.
+  const std::vector<uint32_t>& chosen() const { return chosen_; }
+
+  // Of such a clause: whether more than one output chose it, which is rare, and the first of them.
+  bool by_several(uint32_t local) const { return has_bit(chosen_again_.data(), local); }
+  uint32_t first_output(uint32_t local) const { return active_[chooser_[local]]; }
+
+  // Calls visit(output, gives Type I, gives Type II) for the outputs that chose a clause, and
+  // perhaps for some that did not.
+  template <class Visit>
+  void for_each_output(uint32_t local, Visit visit) const {
+    const size_t first = chooser_[local], end = by_several(local) ? active_.size() : first + 1;
+    const uint64_t bit = bit_of(local);
+    const uint64_t* type1 = type1_.data() + first * words_ + local / 64;
+    const uint64_t* type2 = type2_.data() + first * words_ + local / 64;
+    for (size_t a = first; a < end; ++a, type1 += words_, type2 += words_) {
+      visit(active_[a], *type1 & bit, *type2 & bit);
+    }
+  }
+
+ private:
+  // Probabilities of being selected, in units of 2^-32.
+  struct Thresholds {
+    uint64_t type1, type2;
+  };
+  Thresholds thresholds(int64_t votes, bool target, const uint64_t* scale) const;
+  void draw(uint32_t output, Thresholds thresholds, uint64_t step_key, uint64_t* type1,
+            uint64_t* type2) const;
+  void choose(const uint64_t* type1, const uint64_t* type2);
+
+  const Spec& spec_;
+  const Kernels& kernels_;
+  ClauseRange range_;
+  size_t words_;                                      // of a bit per local clause
+  std::vector<uint32_t> active_;                      // outputs with a threshold above 0
+  std::vector<uint64_t> type1_, type2_;               // [active][words]
+  std::vector<uint64_t> chosen_once_, chosen_again_;  // by an output, and by a second one
+  std::vector<uint32_t> chooser_;  // per local clause: the first active output that chose it
+  std::vector<uint32_t> chosen_;
+};
+
+}  // namespace cotm

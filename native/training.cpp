@@ -1,0 +1,43 @@
+#include "training.hpp"
+
+#include <algorithm>
+
+namespace cotm {
+
+Training::Slice Training::run(size_t first, size_t last, unsigned threads) {
+  Machine::Change change(machine_);
+  if (first == last) return {};
+  if (first != done_ || changes_ != change.count()) trainers_.clear();
+  const Spec& spec = machine_.spec();
+  bool anew = false;
+  const auto begin = [&](unsigned count) {
+    anew = trainers_.size() != count;
+    if (!anew) return;
+    trainers_.clear();
+    board_ = VoteBoard(count, spec.m);
+    trainers_.resize(count);
+  };
+  const auto work = [&](unsigned t, Barrier& barrier) {
+    // Here, so that every thread is the first to touch its own memory.
+    if (!trainers_[t]) {
+      trainers_[t] =
+          std::make_unique<Trainer>(change.clauses(), t, static_cast<unsigned>(trainers_.size()));
+    }
+    if (!barrier.wait()) return;
+    if (t == 0) change.begin();
+    trainers_[t]->run(task_, first, last, board_, barrier);
+  };
+  change.announce();
+  try {
+    run_threads(std::min(threads, spec.n), begin, work);
+  } catch (...) {
+    trainers_.clear();
+    throw;
+  }
+  change.end();
+  done_ = last;
+  changes_ = change.count();
+  return {.counts = trainers_[0]->counts(), .anew = anew};
+}
+
+}  // namespace cotm
