@@ -1,4 +1,4 @@
-"""``cotm demo``: see it work before having data at hand."""
+"""``cotm demo``: see it work without data of your own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is to say about a model, for people."""
+"""What the commands print about a model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def progress(model: Any) -> dict[str, str]:
 
 
 def percent(share: float) -> str:
-    """A share for people; a file may hold any number for one."""
+    """A share as text; a file may hold any number in its place."""
     try:
         return f"{share:.2%}"
     except OverflowError:

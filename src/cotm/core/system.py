@@ -131,7 +131,7 @@ def _left_in_cgroup(folder: Path, limit: str, usage: str, prefix: str) -> int | 
 
 
 def format_bytes(count: float) -> str:
-    """A size for people.
+    """A human-readable size.
 
     >>> format_bytes(23_400_000)
     '23 MB'

@@ -153,7 +153,7 @@ def describe(record: Record) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """A duration for people.
+    """A human-readable duration.
 
     >>> format_seconds(0.31), format_seconds(75), format_seconds(7300)
     ('0.3 s', '1 min 15 s', '2 h 1 min')
