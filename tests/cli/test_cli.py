@@ -23,7 +23,7 @@ from command_line import FAST, ROWS, fails, make_table, program, run, same_model
 
 import cotm
 from cotm import cli
-from cotm.cli.missing import MISSING_TEXTS
+from cotm.cli.data.missing import MISSING_TEXTS
 from cotm.cli.options import PARAMETER_OPTIONS
 
 

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import cotm
 from cotm.cli import app
-from cotm.cli.missing import MISSING_TEXTS
+from cotm.cli.data.missing import MISSING_TEXTS
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ import pytest
 from command_line import FAST, fails, make_table, program, run
 
 import cotm
-from cotm.cli.show import visible
+from cotm.cli.output import visible
 from cotm.estimator.progress import make_reporter
 
 #: A title for the terminal, its bell, text to the left, a hidden line end, and Python's C1.

@@ -15,9 +15,10 @@ import typer
 from .demo import demo
 from .errors import Command, report
 from .evaluate import evaluate
-from .inspect import info, rules
+from .info import info
 from .predict import predict
 from .reproduce import reproduce
+from .rules import rules
 from .streams import OutputError, open_closed_streams
 from .train import train
 

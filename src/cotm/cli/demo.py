@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from .options import NewModelFile
-from .outputs import check_model_output
-from .show import print_line, print_pairs, say, visible
+from .output import print_line, print_pairs, say, visible
+from .output_files import check_model_output
 from .streams import put
 
 

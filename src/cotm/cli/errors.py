@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from .options import PARAMETER_OPTIONS
-from .show import one_line, say
+from .output import one_line, say
 from .streams import OutputError, settle_messages
 
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .data.source import Source, require_target
 from .options import (
     AsJson,
     DataFile,
@@ -18,8 +19,7 @@ from .options import (
     XName,
     YName,
 )
-from .paths import Source, require_target
-from .show import print_json, print_pairs, print_table, say
+from .output import print_json, print_pairs, print_table, say
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +49,7 @@ def evaluate(
     import numpy as np
 
     from .. import load
-    from .examples import read_for
+    from .data.loading import read_for
 
     source = require_target(
         Source.given(

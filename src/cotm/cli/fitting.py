@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..core.interrupts import InterruptGuard
+from .data.source import Source
 from .errors import INTERRUPTED
-from .facts import kind_of
 from .options import PARAMETER_OPTIONS, ModelKind
-from .paths import Source
-from .show import say, visible
+from .output import say, visible
+from .summary import kind_of
 
 if TYPE_CHECKING:
-    from .data import Data
+    from .data.examples import Data
 
 #: What may differ when a training is resumed: how far and where it runs, not what it learns.
 _CHANGEABLE = ("epochs", "n_jobs", "backend")

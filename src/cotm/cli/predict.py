@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from .data.source import Source
 from .options import (
     DataFile,
     DataForm,
@@ -18,9 +19,8 @@ from .options import (
     Separator,
     XName,
 )
-from .outputs import check_output
-from .paths import Source
-from .show import say
+from .output import say
+from .output_files import check_output
 from .streams import put_data
 
 #: What predictions are written as, by the ending of the file's name.
@@ -80,7 +80,7 @@ def predict(
     """
     from .. import load
     from ..core.whole_files import replace_file
-    from .examples import read_for
+    from .data.loading import read_for
     from .predictions import Predictions, check_kept
 
     if out is not None:

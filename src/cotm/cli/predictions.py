@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from .data import Data
+from .data.examples import Data
+from .data.source import Source
 from .errors import require_polars
-from .paths import Source
 from .texts import WRITABLE_KINDS, csv_text, json_lines
 
 if TYPE_CHECKING:

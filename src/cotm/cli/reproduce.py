@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .options import Jobs
-from .show import say
+from .output import say
 from .streams import put
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..core.parameters import takes
-from .facts import file_size, progress, size
+from .data.source import STDIN, Source, require_target
 from .fitting import fit, new_model, resumed_model
 from .options import (
     CheckpointEvery,
@@ -26,13 +26,13 @@ from .options import (
     YName,
     classifier_options,
 )
-from .outputs import check_model_output
-from .paths import STDIN, Source, require_target
-from .show import print_pairs, say, visible
+from .output import print_pairs, say, visible
+from .output_files import check_model_output
 from .streams import OutputError
+from .summary import file_size, progress, size
 
 if TYPE_CHECKING:
-    from .data import Data
+    from .data.examples import Data
 
 
 @takes(classifier_options())
@@ -70,7 +70,7 @@ def train(
       cotm train digits.npz --patch-shape 10,10 --checkpoint-every 5
     """
     from .. import Checkpoint
-    from .examples import read_training
+    from .data.loading import read_training
 
     if data == STDIN:
         raise typer.BadParameter(
@@ -109,7 +109,7 @@ def train(
 
 
 def _warn_about_names(examples: Data) -> None:
-    from .tables import row_names
+    from .data.tables import row_names
 
     for column, reason in row_names(examples.X).items():
         say(

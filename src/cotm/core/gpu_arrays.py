@@ -35,7 +35,7 @@ def as_gpu_array(X: Any) -> Any:
         return cp.asarray(X)
 
 
-def beside(X: Any) -> AbstractContextManager[Any]:
+def on_device_of(X: Any) -> AbstractContextManager[Any]:
     """Where to compute with X: on its device, if it lies on one."""
     return as_gpu_array(X).device if on_gpu(X) else nullcontext()
 

@@ -22,7 +22,7 @@ from ..booleanize.base import names_message
 from ..booleanize.frames import string_names
 from ..core.checks import check_pair
 from ..core.examples import Examples, as_examples
-from ..core.gpu_arrays import as_gpu_array, beside, on_gpu, to_host
+from ..core.gpu_arrays import as_gpu_array, on_device_of, on_gpu, to_host
 from ..core.patches import PatchGrid, image_grid
 
 
@@ -280,7 +280,7 @@ def _holds_gray(X: Any) -> bool:
 
 def _holds_bits(values: Any) -> bool:
     if values.dtype.kind in "iu":  # without arrays of the size of X on the way
-        with beside(values):
+        with on_device_of(values):
             return bool(values.size == 0 or (values.min() >= 0 and values.max() <= 1))
     if values.dtype.kind == "f":
         return bool(((values == 0) | (values == 1)).all())

@@ -11,7 +11,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from ..core.examples import Examples
-from ..core.gpu_arrays import beside, to_host
+from ..core.gpu_arrays import on_device_of, to_host
 
 #: Bytes of dense bits that are packed at a time; a sparse matrix is never dense as a whole.
 _BYTES = 16_000_000
@@ -106,7 +106,7 @@ def _digest_examples(examples: Examples, like: str | None) -> str:
         part = bits[first : first + rows]
         if is_sparse:
             part = part.toarray()
-        with beside(part):
+        with on_device_of(part):
             packed = np.packbits(part.reshape(-1))
         digest.update(np.ascontiguousarray(to_host(packed)).data)
     return f"bits:{digest.hexdigest()}"

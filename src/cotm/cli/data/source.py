@@ -11,8 +11,8 @@ from pathlib import Path
 
 import typer
 
-from .options import Form
-from .show import say
+from ..options import Form
+from ..output import say
 
 #: The name that stands for standard input.
 STDIN = Path("-")

@@ -7,14 +7,14 @@ from typing import Any
 import polars as pl
 from numpy.typing import NDArray
 
+from ..errors import quoted
+from ..output import say
 from .cells import check_numbers
-from .data import Data
-from .errors import quoted
+from .examples import Data
 from .frames import Table, read_table
 from .labels import check_classes, read_labels, with_text_labels
 from .missing import count_missing, missing_note, missing_texts
-from .paths import Source
-from .show import say
+from .source import Source
 from .tables import check_pixels, named_columns, present_columns
 
 

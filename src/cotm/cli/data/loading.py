@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..booleanize.frames import NamedArray
+from ...booleanize.frames import NamedArray
+from ..errors import require_polars
 from .arrays import read_arrays
-from .data import Data
-from .errors import require_polars
-from .paths import Source
+from .examples import Data
+from .source import Source
 
 
 def read_training(source: Source, *, images: bool, quiet: bool) -> Data:

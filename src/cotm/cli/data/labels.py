@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .frames import Table
 from .missing import missing_texts, without_missing
-from .paths import Source
+from .source import Source
 from .tables import is_nearly_unique
 
 _UP_TO_64_BITS = (

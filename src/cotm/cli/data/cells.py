@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import polars as pl
 
-from .paths import Source
+from .source import Source
 
 
 def check_numbers(X: pl.DataFrame, kinds: Sequence[str], source: Source) -> None:

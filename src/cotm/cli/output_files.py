@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from .paths import STDIN
+from .data.source import STDIN
 
 #: Longest header of a file in safetensors format.
 _LONGEST_HEADER = 100_000_000

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from .errors import quoted, suggestion
-from .paths import Source
+from ..errors import quoted, suggestion
+from .source import Source
 
 #: So many different values are fine, however few the rows.
 _FEW = 50

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import suggestion
-from .paths import Source
+from ..errors import suggestion
+from .source import Source
 
 
 def read_arrays(source: Source, *, with_labels: bool) -> tuple[Any, NDArray[Any] | None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from .missing import missing_texts, without_missing
-from .paths import SEPARATORS, Source
+from .source import SEPARATORS, Source
 
 #: What to do about errors of polars, by what they say.
 _HINTS = {

@@ -1,0 +1,1 @@
+"""Reading files of examples: tables and arrays."""
