@@ -14,6 +14,22 @@ uint64_t threshold(uint64_t distance, uint64_t factor, uint64_t full) {
   return __builtin_mul_overflow(distance, factor, &product) ? kOne : std::min(product / full, kOne);
 }
 
+// Probabilities of a pair of an output and a clause to be selected, in units of 2^-32.
+struct Thresholds {
+  uint64_t type1, type2;
+};
+
+Thresholds selection_thresholds(const Spec& spec, int64_t votes, bool target,
+                                const uint64_t* scale) {
+  const int64_t clipped = std::clamp(votes, -spec.T, spec.T);
+  const uint64_t distance = static_cast<uint64_t>(target ? spec.T - clipped : spec.T + clipped);
+  const uint64_t full = 2 * static_cast<uint64_t>(spec.T);
+  const uint64_t factor1 = spec.e_scales_type2 || target ? scale[0] : scale[1];
+  const uint64_t factor2 = spec.e_scales_type2 ? scale[1] : factor1;
+  const uint64_t type1 = threshold(distance, factor1, full);
+  return {.type1 = type1, .type2 = factor2 == factor1 ? type1 : threshold(distance, factor2, full)};
+}
+
 }  // namespace
 
 Selection::Selection(const Spec& spec, const Kernels& kernels, ClauseRange range)
@@ -36,18 +52,30 @@ void Selection::select(const int64_t* votes, const uint8_t* target, const uint64
   std::fill(chosen_once_.begin(), chosen_once_.end(), 0);
   std::fill(chosen_again_.begin(), chosen_again_.end(), 0);
   for (uint32_t i = 0; i < spec_.m; ++i) {
-    const Thresholds limits = thresholds(votes[i], target[i], scale);
-    if (limits.type1 == 0 && limits.type2 == 0) continue;
+    const auto [threshold1, threshold2] = selection_thresholds(spec_, votes[i], target[i], scale);
+    if (threshold1 == 0 && threshold2 == 0) continue;
     uint64_t* type1 = type1_.data() + active_.size() * words_;
     uint64_t* type2 = type2_.data() + active_.size() * words_;
-    draw(i, limits, step_key, type1, type2);
+    const Key key = make_key(step_key, Purpose::select, i, 0);
+    kernels_.select(key, range_.first, range_.count, threshold1, type1);
+    if (threshold2 == threshold1) {
+      std::copy_n(type1, words_, type2);
+    } else {
+      kernels_.select(key, range_.first, range_.count, threshold2, type2);
+    }
+    if (!spec_.sharing) keep_owned(i, type1, type2);
     const uint64_t* negative = weights.negative(i);
     for (size_t w = 0; w < words_; ++w) {
       const uint64_t agrees = target[i] ? ~negative[w] : negative[w];
       type1[w] &= agrees;
       type2[w] &= ~agrees & fires[w];  // Type II does nothing to a clause that did not fire
+      const uint64_t chosen = type1[w] | type2[w];
+      chosen_again_[w] |= chosen & chosen_once_[w];
+      for (const uint32_t k : SetBits{chosen & ~chosen_once_[w]}) {
+        chooser_[64 * w + k] = static_cast<uint32_t>(active_.size());
+      }
+      chosen_once_[w] |= chosen;
     }
-    choose(type1, type2);
     active_.push_back(i);
   }
   chosen_.clear();
@@ -55,42 +83,11 @@ void Selection::select(const int64_t* votes, const uint8_t* target, const uint64
                [&](size_t local) { chosen_.push_back(static_cast<uint32_t>(local)); });
 }
 
-Selection::Thresholds Selection::thresholds(int64_t votes, bool target,
-                                            const uint64_t* scale) const {
-  const int64_t clipped = std::clamp(votes, -spec_.T, spec_.T);
-  const uint64_t distance = static_cast<uint64_t>(target ? spec_.T - clipped : spec_.T + clipped);
-  const uint64_t full = 2 * static_cast<uint64_t>(spec_.T);
-  const uint64_t factor1 = spec_.e_scales_type2 || target ? scale[0] : scale[1];
-  const uint64_t factor2 = spec_.e_scales_type2 ? scale[1] : factor1;
-  const uint64_t type1 = threshold(distance, factor1, full);
-  return {.type1 = type1, .type2 = factor2 == factor1 ? type1 : threshold(distance, factor2, full)};
-}
-
-void Selection::draw(uint32_t output, Thresholds thresholds, uint64_t step_key, uint64_t* type1,
-                     uint64_t* type2) const {
-  const Key key = make_key(step_key, Purpose::select, output, 0);
-  kernels_.select(key, range_.first, range_.count, thresholds.type1, type1);
-  if (thresholds.type2 == thresholds.type1) {
-    std::copy_n(type1, words_, type2);
-  } else {
-    kernels_.select(key, range_.first, range_.count, thresholds.type2, type2);
-  }
-  if (spec_.sharing) return;
+void Selection::keep_owned(uint32_t output, uint64_t* type1, uint64_t* type2) const {
   for (uint32_t j = 0; j < range_.count; ++j) {
     if (spec_.owner(range_.first + j) == output) continue;
     type1[j / 64] &= ~bit_of(j);
     type2[j / 64] &= ~bit_of(j);
-  }
-}
-
-void Selection::choose(const uint64_t* type1, const uint64_t* type2) {
-  for (size_t w = 0; w < words_; ++w) {
-    const uint64_t chosen = type1[w] | type2[w];
-    chosen_again_[w] |= chosen & chosen_once_[w];
-    for (const uint32_t k : SetBits{chosen & ~chosen_once_[w]}) {
-      chooser_[64 * w + k] = static_cast<uint32_t>(active_.size());
-    }
-    chosen_once_[w] |= chosen;
   }
 }
 

@@ -39,14 +39,8 @@ class Selection {
   }
 
  private:
-  // Probabilities of being selected, in units of 2^-32.
-  struct Thresholds {
-    uint64_t type1, type2;
-  };
-  Thresholds thresholds(int64_t votes, bool target, const uint64_t* scale) const;
-  void draw(uint32_t output, Thresholds thresholds, uint64_t step_key, uint64_t* type1,
-            uint64_t* type2) const;
-  void choose(const uint64_t* type1, const uint64_t* type2);
+  // Takes back the selection of clauses that the output does not own.
+  void keep_owned(uint32_t output, uint64_t* type1, uint64_t* type2) const;
 
   const Spec& spec_;
   const Kernels& kernels_;
