@@ -1,0 +1,356 @@
+"""Every kernel of every instruction set does what a few plain lines of NumPy say.
+
+The kernels are built here from native/kernels, with the flags of CMakeLists.txt, and called one by
+one: a test that fails names the kernel. All instruction sets are compared with the same plain
+lines, the baseline among them, so they equal one another too.
+"""
+
+import ctypes
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cotm.core.randomness import hash32
+
+if not sys.platform.startswith("linux") or not shutil.which("g++"):
+    pytest.skip("the kernels are built with g++, on Linux", allow_module_level=True)
+
+ROOT = Path(__file__).parents[2]
+KERNELS = ROOT / "native" / "kernels"
+WIDE = ("avx2", "avx512") if platform.machine() in ("x86_64", "AMD64") else ()
+CASES = 60
+GUARD = 5  # entries behind a result that must stay as they are
+
+INTEGERS = {
+    "N": ctypes.c_int32,
+    "boost": ctypes.c_bool,
+    "columns": ctypes.c_uint32,
+    "count": ctypes.c_uint32,
+    "example": ctypes.c_uint,
+    "first": ctypes.c_uint32,
+    "largest": ctypes.c_int64,
+    "length": ctypes.c_uint32,
+    "owed": ctypes.c_uint32,
+    "q": ctypes.c_uint32,
+    "size": ctypes.c_size_t,
+    "types": ctypes.c_uint32,
+    "word": ctypes.c_uint64,
+}
+ARRAY = ctypes.c_void_p
+#: The arguments after the table of kernels: an array, or a kind of integer.
+ARGUMENTS = {
+    "select": "array first count word array",
+    "match_flat": "array length array array array",
+    "match_window": "array length array array size word array",
+    "find_patches": "array length array array size columns example array",
+    "add_votes": "array size array size largest array",
+    "sum_votes": "array size size size array size array",
+    "transpose64": "array",
+    "feedback": "array owed array array types types q N boost array array size"
+    " array array array array",
+    "forget_watched": "array q count array",
+}
+RESULTS = {
+    "match_flat": ctypes.c_uint32,
+    "match_window": ctypes.c_uint64,
+    "find_patches": ctypes.c_size_t,
+    "feedback": ctypes.c_bool,
+    "forget_watched": ctypes.c_bool,
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kernels")
+    build = (ROOT / "CMakeLists.txt").read_text()
+    common = ["-std=c++20", "-O2", "-fPIC", f"-I{ROOT / 'native'}", "-Wno-psabi"]
+    sources = {"baseline": KERNELS / "baseline.cpp", "dispatch": KERNELS / "dispatch.cpp"}
+    sources["calls"] = Path(__file__).with_name("kernel_calls.cpp")
+    sources |= {isa: KERNELS / f"{isa}.cpp" for isa in WIDE}
+    compilers = []
+    for name, source in sources.items():
+        flags = ["-DCOTM_X86"] if WIDE else []
+        if name in WIDE:
+            options = re.search(rf'kernels/{name}\.cpp PROPERTIES[^"]*"([^"]+)"', build)
+            flags += options[1].split(";")
+        command = ["g++", *common, *flags, "-c", source, "-o", folder / f"{name}.o"]
+        compilers.append(subprocess.Popen(command))
+    assert all([compiler.wait() == 0 for compiler in compilers])
+    path = folder / "kernels.so"
+    objects = [folder / f"{name}.o" for name in sources]
+    subprocess.run(["g++", "-shared", "-o", path, *objects], check=True)
+    loaded = ctypes.CDLL(str(path))
+    loaded.find_kernels.restype = ctypes.c_void_p
+    for name, kinds in ARGUMENTS.items():
+        function = getattr(loaded, f"call_{name}")
+        kinds = [INTEGERS.get(kind, ARRAY) for kind in kinds.split()]
+        function.argtypes = [ctypes.c_void_p, *kinds]
+        function.restype = RESULTS.get(name)
+    return loaded
+
+
+class Kernels:
+    """The kernels of an instruction set; arrays are passed by their address."""
+
+    def __init__(self, library, isa):
+        self.library, self.isa = library, isa
+        self.table = library.find_kernels(isa.encode())
+
+    def __getattr__(self, name):
+        def call(*arguments):
+            plain = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in arguments]
+            return getattr(self.library, f"call_{name}")(self.table, *plain)
+
+        return call
+
+
+@pytest.fixture(params=["baseline", "avx2", "avx512"])
+def kernels(request, library):
+    found = Kernels(library, request.param)
+    if found.table is None:
+        pytest.skip(f"this processor does not run {request.param}")
+    return found
+
+
+def cases(name):
+    """A generator of random numbers for each case, other ones for every kernel."""
+    for case in range(CASES):
+        yield np.random.default_rng([case, *name.encode()])
+
+
+def random_words(rng, shape, density=0.5):
+    """Words in which each bit is set with a probability."""
+    shape = (*np.atleast_1d(shape), 64)
+    return bits_to_words(rng.random(shape) < density)
+
+
+def bits_to_words(bits):
+    """Words of the bits in the last axis, of a length that 64 divides."""
+    packed = np.packbits(np.ascontiguousarray(bits, np.uint8), axis=-1, bitorder="little")
+    words = packed.view("<u8").astype(np.uint64)
+    return words[..., 0] if bits.shape[-1] == 64 else words
+
+
+def words_to_bits(words):
+    return np.unpackbits(np.ascontiguousarray(words).view(np.uint8), bitorder="little")
+
+
+def random_key(rng):
+    """A key as 64 bits, which are also the two words of a C++ Key."""
+    return rng.integers(0, 2**64, dtype=np.uint64) | np.uint64(1 << 32)
+
+
+def draws(key, literals):
+    """A 16-bit draw for each literal: half of the hash of its feature."""
+    words = hash32(key, (literals // 2).astype(np.uint32))
+    return np.where(literals % 2, words >> 16, words & 0xFFFF).astype(np.int64)
+
+
+def test_select(kernels):
+    for rng in cases("select"):
+        key, first, count = random_key(rng), int(rng.integers(0, 2**20)), int(rng.integers(1, 300))
+        hashes = hash32(key, first + np.arange(count, dtype=np.uint32)).astype(np.int64)
+        one = int(rng.choice(hashes))  # not below itself, below the next number
+        threshold = int(rng.choice([0, 1, 2**31, 2**32 - 1, 2**32, one, one + 1]))
+        words = (count + 63) // 64
+        out = random_words(rng, words + GUARD)
+        behind = out[words:].copy()
+        kernels.select(np.array([key]), first, count, threshold, out)
+        expected = np.zeros(words * 64, bool)
+        expected[:count] = hashes < threshold
+        np.testing.assert_array_equal(words_to_bits(out[:words]), expected)
+        np.testing.assert_array_equal(out[words:], behind)
+
+
+def test_match_flat(kernels):
+    chunk = kernels.library.chunk()
+    for rng in cases("match_flat"):
+        literals, length = 40, int(rng.integers(0, 30))
+        words = random_words(rng, (literals, 8), rng.choice([0.5, 0.8, 0.97]))
+        examples = random_words(rng, 8, rng.choice([0.1, 1.0]))
+        chosen = rng.permutation(literals)[:length]
+        found = random_words(rng, 8 + GUARD)
+        behind = found[8:].copy()
+        ended = kernels.match_flat((8 * chosen).astype(np.uint32), length, words, examples, found)
+        left, expected_end = examples.copy(), 0
+        for i, literal in enumerate(chosen, start=1):
+            left &= words[literal]
+            if i % chunk == 0 and not expected_end and not left.any():
+                expected_end = i
+        np.testing.assert_array_equal(found[:8], left)
+        np.testing.assert_array_equal(found[8:], behind)
+        assert ended == expected_end
+
+
+def random_window(rng):
+    """Words of a block of images, and a clause with a window: all that matching takes."""
+    rows, columns = (int(size) for size in rng.integers(1, 21, 2))
+    row_step, length = columns + int(rng.integers(0, 9)), int(rng.integers(0, 14))
+    offsets = rng.integers(0, 50, length).astype(np.uint32)
+    # Vectors may read past the last patch.
+    words = random_words(rng, rows * row_step + 50 + 8, rng.choice([0.5, 0.8, 0.97]))
+    top, left = int(rng.integers(0, rows)), int(rng.integers(0, columns))
+    bottom, right = int(rng.integers(top, rows)), int(rng.integers(left, columns))
+    if rng.random() < 0.1:
+        bottom = top - 1 if top else bottom  # an empty window
+    window = np.array([top, bottom, left, right], np.uint32)
+    patches = [
+        (row, column, np.bitwise_and.reduce(words[row * row_step + column + offsets.astype(int)]))
+        for row in range(top, bottom + 1)
+        for column in range(left, right + 1)
+    ]
+    return words, row_step, columns, offsets, window, patches
+
+
+def test_match_window(kernels):
+    chunk = kernels.library.chunk()
+    for rng in cases("match_window"):
+        words, row_step, _, offsets, window, patches = random_window(rng)
+        examples = int(random_words(rng, 1, rng.choice([0.1, 1.0]))[0])
+        ended = np.array([77], np.uint32)
+        found = kernels.match_window(
+            offsets, len(offsets), window, words, row_step, examples, ended
+        )
+        expected = 0
+        for _, _, images in patches:
+            expected |= int(images) & examples
+        assert found == expected
+        # Which groups of patches are tested differs, so only what every group allows is known.
+        assert ended[0] % chunk == 0 and ended[0] <= len(offsets)
+
+
+def test_find_patches(kernels):
+    for rng in cases("find_patches"):
+        words, row_step, columns, offsets, window, patches = random_window(rng)
+        example = int(rng.integers(64))
+        expected = [
+            row * columns + column for row, column, images in patches if int(images) >> example & 1
+        ]
+        found = np.full(len(patches) + GUARD, 2**32 - 1, np.uint32)
+        count = kernels.find_patches(
+            offsets, len(offsets), window, words, row_step, columns, example, found
+        )
+        assert found[:count].tolist() == expected
+        assert (found[len(patches) :] == 2**32 - 1).all()
+
+
+def test_add_votes(kernels):
+    for rng in cases("add_votes"):
+        m, count = int(rng.integers(1, 40)), int(rng.integers(1, 400))
+        largest = int(rng.choice([1, 100, 2**24 - 1, 2**24, 2**31 - 1]))
+        weights = rng.integers(-largest, largest, (count, m), endpoint=True).astype(np.int32)
+        if rng.random() < 0.3:
+            weights[:] = largest  # the sums that overflow first
+        bits = np.zeros((count + 63) // 64 * 64, bool)
+        bits[:count] = rng.random(count) < rng.choice([0.1, 0.9, 1.0])
+        votes = rng.integers(-(2**40), 2**40, m + GUARD)
+        expected = votes.copy()
+        expected[:m] += weights[bits[:count]].sum(axis=0, dtype=np.int64)
+        kernels.add_votes(np.atleast_1d(bits_to_words(bits)), count, weights, m, largest, votes)
+        np.testing.assert_array_equal(votes, expected)
+
+
+def test_sum_votes(kernels):
+    for rng in cases("sum_votes"):
+        groups, clauses, m = (
+            int(rng.choice([1, 8])),
+            int(rng.integers(0, 80)),
+            int(rng.integers(1, 33)),
+        )
+        examples = int(rng.integers(1, 64 * groups, endpoint=True))
+        found = random_words(rng, (clauses, groups), rng.choice([0.1, 0.9]))
+        weights = rng.integers(-300, 300, (clauses, m)).astype(np.int16)
+        size = m * 64 * groups
+        votes = rng.integers(-1000, 1000, size + GUARD).astype(np.int16)
+        expected = votes.copy()
+        fires = words_to_bits(found).reshape(clauses, 64 * groups).astype(np.int64)
+        sums = expected[:size].reshape(m, -1) + weights.astype(np.int64).T @ fires
+        kernels.sum_votes(found, groups, examples, clauses, weights, m, votes)
+        np.testing.assert_array_equal(votes[:size].reshape(m, -1)[:, :examples], sums[:, :examples])
+        np.testing.assert_array_equal(votes[size:], expected[size:])
+
+
+def test_transpose64(kernels):
+    for rng in cases("transpose64"):
+        words = random_words(rng, 64 + GUARD)
+        expected = words.copy()
+        expected[:64] = bits_to_words(words_to_bits(words[:64]).reshape(64, 64).T)
+        kernels.transpose64(words)
+        np.testing.assert_array_equal(words, expected)
+
+
+def forgotten(keys, literals, q):
+    """How often each literal is forgotten, of one draw per key."""
+    return sum(((draws(key, literals) < q).astype(np.int64) for key in keys), np.int64(0))
+
+
+def test_feedback(kernels):
+    most_owed = kernels.library.most_owed()
+    for rng in cases("feedback"):
+        words, N = int(rng.integers(1, 6)), int(rng.choice([1, 2, 12, 127, 128]))
+        q, boost = int(rng.choice([0, 1, 6554, 32768, 65535, 65536])), bool(rng.integers(2))
+        type1, type2 = (int(rng.choice([0, 1, 2, 127])) for _ in range(2))
+        owed, fires = int(rng.choice([0, 1, most_owed])), bool(rng.integers(2))
+        type2 *= fires
+        literals = np.arange(64 * words)
+        valid = literals < 64 * words - int(rng.integers(64))
+        truth = (rng.random(64 * words) < 0.5) & valid
+        row = np.full(64 * words + GUARD, 99, np.int8)
+        row[: 64 * words] = np.where(valid, rng.integers(-N, N, 64 * words), -N)
+        owed_keys = np.array([random_key(rng) for _ in range(owed)], np.uint64)
+        keys = np.array([random_key(rng) for _ in range(type1)], np.uint64)
+        with np.errstate(over="ignore"):
+            spread = np.arange(32 * words, dtype=np.uint32) * np.uint32(0x9E3779B9)
+        spread ^= spread >> np.uint32(16)
+
+        def clip(entries, N=N):
+            return np.clip(entries, -N, N - 1)
+
+        before = clip(row[: 64 * words].astype(np.int64) - forgotten(owed_keys, literals, q))
+        forgets = forgotten(keys, literals, q)
+        if fires:
+            memorized = type1 if boost else type1 - forgets
+            delta = np.where(truth, memorized, type2 * valid - forgets)
+        else:
+            delta = -forgets
+        after = clip(before + delta)
+
+        outputs = [random_words(rng, words + GUARD) for _ in range(3)]
+        behind = [out[words:].copy() for out in outputs]
+        changed = kernels.feedback(
+            owed_keys, owed, np.atleast_1d(bits_to_words(truth)) if fires else None, keys, type1,
+            type2, q, N, boost, spread, np.atleast_1d(bits_to_words(valid)), words, row, *outputs,
+        )  # fmt: skip
+        np.testing.assert_array_equal(row[: 64 * words], after)
+        assert (row[64 * words :] == 99).all()
+        include, flips = after >= 0, (after >= 0) != (before >= 0)
+        near_edge = include & (after < most_owed)
+        for out, bits, rest in zip(outputs, (include, flips, near_edge), behind, strict=True):
+            np.testing.assert_array_equal(words_to_bits(out[:words]), bits)
+            np.testing.assert_array_equal(out[words:], rest)
+        assert changed == flips.any()
+
+
+def test_forget_watched(kernels):
+    lanes, most_owed = kernels.library.watch_lanes(), kernels.library.most_owed()
+    for rng in cases("forget_watched"):
+        key, q = random_key(rng), int(rng.choice([0, 1, 6554, 40000, 65536]))
+        count = int(rng.integers(0, 40))
+        padded = (count + lanes - 1) // lanes * lanes
+        literals = rng.integers(0, rng.choice([200, 2**24]), padded)
+        entries = rng.integers(0, most_owed, padded)
+        entries[count:] = 2 * most_owed
+        watch = np.full(padded + GUARD, 2**32 - 1, np.uint32)
+        watch[:padded] = literals << 8 | entries
+        forgets = draws(key, literals) < q
+        crosses = forgets & (entries == 0)
+        expected = watch.copy()
+        expected[:padded] = literals << 8 | np.where(crosses, 0xFF, entries - forgets)
+        assert kernels.forget_watched(np.array([key]), q, count, watch) == crosses.any()
+        np.testing.assert_array_equal(watch, expected)
