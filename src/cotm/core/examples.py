@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from .gpu_arrays import as_gpu_array, beside, on_gpu, to_host
+from .gpu_arrays import as_gpu_array, on_device_of, on_gpu, to_host
 from .patches import PatchGrid, patch_features
 
 
@@ -53,7 +53,7 @@ def as_examples(X: Any, grid: PatchGrid) -> Examples:
     if scipy.sparse.issparse(X):
         return _sparse_examples(X, grid)
     bits = as_gpu_array(X) if on_gpu(X) else np.asarray(X)
-    with beside(bits):
+    with on_device_of(bits):
         if bits.dtype != np.bool_ and bits.dtype != np.uint8:
             if bits.dtype.kind not in "biuf":
                 raise ValueError(f"X has values of type {bits.dtype}; bits must be 0 or 1")
