@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -33,15 +34,19 @@ std::vector<std::string> field_names() {
 }
 
 // Reads the fields of a Python dataclass. What one side has and the other does not know is an
-// error: it would be left out of training in silence.
+// error: it would be left out of training in silence. Names are compared in place, because
+// nanobind's conversion to std::string ends the process where there is no memory.
 template <class Record>
 Record read_record(nb::handle object) {
-  const std::string title = nb::cast<std::string>(object.type().attr("__name__"));
-  const std::vector<std::string> known = field_names<Record>();
+  const nb::object title = object.type().attr("__name__");
   for (const nb::handle field : object.attr("__dataclass_fields__")) {
-    const std::string name = nb::cast<std::string>(field);
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      throw nb::type_error(("the native backend does not know " + title + "." + name).c_str());
+    const char* name = nb::borrow<nb::str>(field).c_str();
+    bool known = false;
+    Record::for_each_field(
+        [&](const char* ours, auto) { known = known || !std::strcmp(ours, name); });
+    if (!known) {
+      PyErr_Format(PyExc_TypeError, "the native backend does not know %U.%s", title.ptr(), name);
+      throw nb::python_error();
     }
   }
   Record record;
@@ -51,10 +56,9 @@ Record read_record(nb::handle object) {
     if constexpr (std::is_class_v<Value>) {
       record.*field = read_record<Value>(value);
     } else if (!nb::try_cast<Value>(value, record.*field)) {
-      const std::string text = nb::cast<std::string>(nb::repr(value));
-      throw nb::value_error(
-          (title + "." + name + "=" + text + " is not a number that the native backend can hold")
-              .c_str());
+      PyErr_Format(PyExc_ValueError, "%U.%s=%R is not a number that the native backend can hold",
+                   title.ptr(), name, value.ptr());
+      throw nb::python_error();
     }
   });
   return record;
