@@ -33,8 +33,8 @@ import numpy as np
 from common import RESULTS, commit
 
 import cotm
-from cotm.backends.cuda.backend import _SOURCE
-from cotm.backends.cuda.layout import PARTS, Plan
+from cotm.backends.cuda.layout import LaunchLayout
+from cotm.backends.cuda.sources import PARTS, inlined
 from cotm.core.examples import Examples
 from cotm.core.randomness import pass_order
 from cotm.core.spec import selection_scale
@@ -80,27 +80,27 @@ def model(n: int, backend: str = "cuda", **options: Any) -> cotm.CoTMClassifier:
     return cotm.CoTMClassifier(n, T=T, s=s, backend=backend, **{**chosen, **options})
 
 
-def barrier_microseconds(plan: Plan, m: int, steps: int = 20_000) -> float:
-    """How long the blocks of a plan take to exchange the votes of one example."""
+def barrier_microseconds(launch: LaunchLayout, m: int, steps: int = 20_000) -> float:
+    """How long the blocks of a launch take to exchange the votes of one example."""
     options = dict(ENTRY="u16", SUM="i32", SHARED=0, LISTED=0, SEARCHES=0, LONG_ROWS=0, MANY=0,
                    LIMITED=0, THREADS=1024)  # fmt: skip
     module = cp.RawModule(
-        code=_SOURCE.read_text() + BARRIER,
+        code=inlined("votes.cuh") + BARRIER,
         options=("-std=c++17", *(f"-DCOTM_{key}={value}" for key, value in options.items())),
         enable_cooperative_groups=True,
     )
     kernel, best = module.get_function("barrier"), np.inf
-    total = cp.zeros(plan.blocks, dtype=np.int64)
+    total = cp.zeros(launch.blocks, dtype=np.int64)
     for _ in range(3):
         ballot = cp.zeros(64, dtype=np.uint64)
         events = [cp.cuda.Event(), cp.cuda.Event()]
         events[0].record()
         arguments = (ballot, np.uint32(m), np.uint32(steps), total)
-        kernel((plan.blocks,), (plan.threads,), arguments)
+        kernel((launch.blocks,), (launch.threads,), arguments)
         events[1].record()
         events[1].synchronize()
         best = min(best, cp.cuda.get_elapsed_time(*events) * 1e3 / steps)
-    assert (total == plan.blocks).all()
+    assert (total == launch.blocks).all()
     return float(best)
 
 
@@ -113,7 +113,7 @@ def measure(n: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         began = time.perf_counter()
         predicted = trained.predict(arrays["x_test"])
         predictions.append(time.perf_counter() - began)
-    plan = trained.machine_._live.backend.plan
+    launch = trained.machine_._live.backend.launch
     T, s = SETTINGS[n]
     return {
         "n_clauses": n,
@@ -126,12 +126,12 @@ def measure(n: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "prediction_rows": len(arrays["y_test"]),
         "prediction_seconds": float(np.median(predictions[1:])),
         "accuracy": float((predicted == arrays["y_test"]).mean()),
-        "blocks": plan.blocks,
-        "threads": plan.threads,
-        "shared_bytes": plan.shared_bytes,
-        "in_shared": [part for part in PARTS if plan.holds(part)],
-        "listed": plan.listed,
-        "barrier_microseconds": barrier_microseconds(plan, 10),
+        "blocks": launch.blocks,
+        "threads": launch.threads,
+        "shared_bytes": launch.shared_bytes,
+        "in_shared": [part for part in PARTS if launch.holds(part)],
+        "listed": launch.listed,
+        "barrier_microseconds": barrier_microseconds(launch, 10),
     }
 
 

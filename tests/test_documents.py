@@ -68,7 +68,7 @@ def test_links_to_files_are_alive(document):
 BACKENDS = {
     "reference": ["src/cotm/backends/reference.py"],
     "native": ["native/**/*.[ch]pp", "native/**/*.inl"],
-    "CUDA": ["src/cotm/backends/cuda/*.cu"],
+    "CUDA": ["src/cotm/backends/cuda/kernels/*"],
 }
 
 

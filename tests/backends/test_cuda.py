@@ -1,7 +1,10 @@
 """The CUDA backend equals the others bit for bit, and says what is wrong where it cannot run."""
 
+import dataclasses
 import itertools
+import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -15,8 +18,8 @@ from configurations import assert_equal, outcome, random_configuration
 import cotm
 import cotm.machine
 from cotm import backends
-from cotm.backends.cuda import layout as cuda_plan
-from cotm.backends.cuda.layout import BatchLayout, Sizes, make_plan
+from cotm.backends.cuda import layout, sources
+from cotm.backends.cuda.layout import BatchLayout, LaunchLayout, Sizes
 from cotm.backends.reference import ReferenceBackend
 from cotm.core.examples import Examples
 from cotm.core.gpu_arrays import as_gpu_array
@@ -25,7 +28,8 @@ from cotm.core.patches import PatchGrid
 from cotm.core.spec import Spec, selection_scale
 from cotm.core.state import start_weights
 
-SOURCE = Path(cotm.__file__).parent / "backends" / "cuda" / "cotm.cu"
+KERNELS = Path(cotm.__file__).parent / "backends" / "cuda" / "kernels"
+VECTORS = json.loads((Path(__file__).parents[1] / "hash_vectors.json").read_text())["hash32"]
 
 try:
     import cupy as cp
@@ -39,7 +43,7 @@ gpu = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
 no_gpu = pytest.mark.skipif(not WHY_NOT, reason="there is a CUDA device")
 
 if not WHY_NOT:
-    from cotm.backends.cuda import backend as cuda
+    from cotm.backends.cuda import device
     from cotm.backends.cuda.backend import CudaBackend
     from cotm.backends.native import NativeBackend
 
@@ -62,41 +66,186 @@ VARIANTS = [
 ]
 
 
-def compile_kernels(variant, architecture, source, folder):
-    options = {**VARIANTS[variant], "THREADS": 1024}
+def offset_checks():
+    """C++ that does not compile unless fields lie where Python puts them."""
+    return "".join(
+        f"static_assert(__builtin_offsetof({name}, {field}) == {offset});\n"
+        for name, dtype in sources.STRUCTS.items()
+        for field, (_, offset, *_) in dtype.fields.items()
+    )
+
+
+def compile_kernels(file, options, architecture, folder):
+    """As device.module does it, without a device and with every warning an error."""
+    source = folder / "inlined.cu"
+    source.write_text(sources.inlined(file) + sources.size_checks() + offset_checks())
     run = subprocess.run(
         [nvcc(), "-std=c++17", "-cubin", f"-arch=sm_{architecture}", "-Werror", "all-warnings"]
         + [f"-DCOTM_{key}={value}" for key, value in options.items()]
-        + ["-o", str(folder / "cotm.cubin"), str(source)],
+        + ["-o", str(folder / "kernels.cubin"), str(source)],
         capture_output=True,
         text=True,
     )
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-def test_structs_are_the_same_on_both_sides(tmp_path):
-    """Fields that cotm.cu takes by value lie where Python puts them."""
-    checks = [SOURCE.read_text()]
-    for name, dtype in (("Machine", cuda_plan.MACHINE), ("Task", cuda_plan.TASK)):
-        checks.append(f"static_assert(sizeof({name}) == {dtype.itemsize});")
-        for field, (_, offset) in dtype.fields.items():
-            checks.append(f"static_assert(__builtin_offsetof({name}, {field}) == {offset});")
-    checks.append(f"static_assert(sizeof(Head) == {cuda_plan.HEAD_BYTES});")
-    checks.append(f"static_assert(kBatch == {cuda_plan.BATCH} && kKeys == {cuda_plan._KEYS});")
-    for part, name in enumerate(cuda_plan.PARTS):
-        checks.append(f"static_assert(k{name.capitalize()} == {part});")
-    (tmp_path / "checks.cu").write_text("\n".join(checks))
-    compile_kernels(2, 90, tmp_path / "checks.cu", tmp_path)
-
-
+@pytest.mark.parametrize("file", ["train.cu", "predict.cu", "data.cu"])
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
-def test_kernels_compile(variant, tmp_path):
+def test_kernels_compile(variant, file, tmp_path):
     """For the oldest architecture the compiler knows from 7.0 on, and for 9.0."""
     listed = subprocess.run([nvcc(), "--list-gpu-arch"], capture_output=True, text=True, check=True)
     known = sorted(int(line.removeprefix("compute_")) for line in listed.stdout.split())
     oldest = min(arch for arch in known if arch >= 70)
     architecture = [oldest, 90 if 90 in known else oldest][variant % 2]
-    compile_kernels(variant, architecture, SOURCE, tmp_path)
+    options = {} if file == "data.cu" else {**VARIANTS[variant], "THREADS": 1024}
+    compile_kernels(file, options, architecture, tmp_path)
+
+
+def test_kernels_and_their_functions_stay_small():
+    for path in KERNELS.iterdir():
+        lines = path.read_text().splitlines()
+        assert len(lines) <= 450, f"{path.name} has {len(lines)} lines"
+        start = 0
+        for number, line in enumerate(lines):
+            if line and not line.startswith((" ", "#", "}")):
+                start = number
+            assert number - start < 80, f"{path.name}: too long from line {start + 1} on"
+
+
+# What Python reads from the kernels -----------------------------------------------------------
+
+
+def test_includes_are_inlined_once_and_keep_their_lines():
+    text = sources.inlined("train.cu")
+    assert "#include" not in text and "#pragma once" not in text
+    for path in KERNELS.glob("*.cuh"):
+        assert text.count(f'#line 1 "{path.name}"') == 1, path.name
+    where, found = ("", 0), {}
+    for line in text.splitlines():
+        named = re.fullmatch(r'#line (\d+) "(.+)"', line)
+        where = (named[2], int(named[1]) - 1) if named else (where[0], where[1] + 1)
+        if not named and line:
+            found[where] = line
+    for (name, number), line in found.items():
+        assert (KERNELS / name).read_text().splitlines()[number - 1] == line
+
+
+def test_only_what_a_kernel_needs_is_compiled_with_it():
+    """Else packing examples would wait for the compilation of training."""
+    text = sources.inlined("data.cu")
+    assert "COTM_" not in text and "struct Trainer" not in text
+
+
+STRUCT = """
+struct Inner {
+  u32 a, b;
+};
+
+// A comment.
+struct Outer {
+  const u8* pointer;  // [n]
+  u8 small;
+  Inner pair[2];
+  double real;
+  i8 last;
+  __device__ i64 twice(i64 a) const;
+};
+"""
+
+
+def test_structs_are_read_as_the_compiler_lays_them_out():
+    outer = sources.read_structs(STRUCT)["Outer"]
+    assert outer.names == ("pointer", "small", "pair", "real", "last")
+    assert [outer.fields[name][1] for name in outer.names] == [0, 8, 12, 32, 40]
+    assert outer.itemsize == 48 and outer["pair"].shape == (2,)
+
+
+@pytest.mark.parametrize(
+    "line", ["u32 a = 1;", "float a;", "u32 a", "u32 a; u32 b;", "u32& a;", "u32** a;", "Later a;",
+             "u32 a : 3;", "u32 a[n];", "using A = u32;"],
+)  # fmt: skip
+def test_a_struct_that_is_not_understood_is_refused(line):
+    with pytest.raises(ValueError, match="struct Odd has"):
+        sources.read_structs(f"struct Odd {{\n  {line}\n}};\nstruct Later {{\n  u8 b;\n}};\n")
+
+
+def test_the_kernels_know_every_field_of_a_spec():
+    fields = {field.name for field in dataclasses.fields(Spec)}
+    assert set(sources.STRUCTS["Spec"].names) == fields - {"grid"}
+    spec = Spec(n=3, m=2, grid=PatchGrid.flat(4), T=5, q=6554, N=7, sharing=False, seed=2**64 - 1)
+    filled = layout.fill_spec(spec)
+    for name in filled.dtype.names:
+        assert filled[name] == getattr(spec, name), name
+
+
+def test_a_field_too_many_or_too_few_is_refused():
+    with pytest.raises(TypeError, match=r"struct Patch and its values differ in column, rows"):
+        layout.fill_struct("Patch", {"row": 1, "rows": 2})
+
+    @dataclasses.dataclass(frozen=True)
+    class NewSpec(Spec):
+        option: int = 0
+
+    with pytest.raises(TypeError, match="struct Spec and its values differ in option"):
+        layout.fill_spec(NewSpec(n=1, m=1, grid=PatchGrid.flat(1), T=1, q=1, N=1))
+
+
+HOST = """
+#include <algorithm>
+#include <cstdio>
+#define __device__
+#define __forceinline__ inline
+#define __noinline__
+using std::max, std::min;
+"""
+
+
+def test_randomness_gives_the_vectors_on_the_processor(tmp_path):
+    """The same text as on a device, by the C++ compiler; it checks the structs on the way."""
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    calls = "".join(
+        'std::printf("%u\\n", hash32(make_key(step_key({seed}u, {step}u), '
+        "static_cast<Purpose>({purpose}), {output}, {clause}), {index}u));\n".format(**vector)
+        for vector in VECTORS
+    )
+    text = HOST + sources.inlined("randomness.cuh") + sources.size_checks() + offset_checks()
+    (tmp_path / "hashes.cpp").write_text(f"{text}int main() {{\n{calls}}}\n")
+    program = str(tmp_path / "hashes")
+    subprocess.run(
+        [compiler, "-std=c++17", "-o", program, str(tmp_path / "hashes.cpp")], check=True
+    )
+    found = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+    assert [int(value) for value in found] == [vector["hash"] for vector in VECTORS]
+
+
+HASHES = """
+extern "C" __global__ void hashes(const u64* seeds, const u64* steps, const u64* purposes,
+                                  const u64* outputs, const u64* clauses, const u64* indices,
+                                  const u32 count, u32* found) {
+  const u32 k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k >= count) return;
+  const Key key = make_key(step_key(seeds[k], steps[k]), static_cast<Purpose>(purposes[k]),
+                           outputs[k], clauses[k]);
+  found[k] = hash32(key, static_cast<u32>(indices[k]));
+}
+"""
+
+
+@gpu
+def test_randomness_gives_the_vectors():
+    kernel = cp.RawModule(
+        code=sources.inlined("randomness.cuh") + HASHES, options=("-std=c++17",)
+    ).get_function("hashes")
+    names = ("seed", "step", "purpose", "output", "clause", "index")
+    columns = [cp.asarray(np.array([v[name] for v in VECTORS], dtype=np.uint64)) for name in names]
+    found = cp.zeros(len(VECTORS), dtype=np.uint32)
+    kernel((-(-len(VECTORS) // 64),), (64,), (*columns, np.uint32(len(VECTORS)), found))
+    assert cp.asnumpy(found).tolist() == [vector["hash"] for vector in VECTORS]
+
+
+# Layouts, without a device --------------------------------------------------------------------
 
 
 def test_a_search_sees_every_column():
@@ -105,23 +254,23 @@ def test_a_search_sees_every_column():
         if patch > width:
             continue
         grid = PatchGrid(3, width, 1, 1, patch, 1, stride)
-        layout = BatchLayout.of(grid)
+        batch = BatchLayout.of(grid)
         if width <= 32:  # the kernels then look at one chunk
-            assert grid.columns <= layout.lane_columns
-        assert (layout.lane_columns - 1) * stride < 32, "starts beyond the word"
+            assert grid.columns <= batch.lane_columns
+        assert (batch.lane_columns - 1) * stride < 32, "starts beyond the word"
 
 
-def test_a_plan_stays_within_shared_memory():
+def test_a_launch_stays_within_shared_memory():
     for n, m, most in itertools.product(
         (1, 3, 500, 20_000, 80_000), (1, 10, 3000), (49_152, 232_448)
     ):
         spec = Spec(n=n, m=m, grid=PatchGrid(28, 28, 1, 10, 10), T=100, q=6554, N=128)
-        plan = make_plan(spec, Sizes.of(spec, BatchLayout.of(spec.grid)), 132, most)
-        assert plan.shared_bytes <= most and plan.blocks <= min(n, 132)
-        assert 64 <= plan.threads <= 1024 and plan.threads % 32 == 0
-        workers = plan.threads // 32 - min(plan.threads // 32 - 1, -(-m // 32))
-        assert plan.listed or -(-n // plan.blocks) <= workers
-    assert not plan.holds("outputs")  # of 3,000 outputs, which take 243 kB
+        launch = LaunchLayout.of(spec, Sizes.of(spec, BatchLayout.of(spec.grid)), 132, most)
+        assert launch.shared_bytes <= most and launch.blocks <= min(n, 132)
+        assert 64 <= launch.threads <= 1024 and launch.threads % 32 == 0
+        workers = launch.threads // 32 - min(launch.threads // 32 - 1, -(-m // 32))
+        assert launch.listed or -(-n // launch.blocks) <= workers
+    assert not launch.holds("outputs")  # of 3,000 outputs, which take 243 kB
 
 
 # Without a device -----------------------------------------------------------------------------
@@ -142,8 +291,8 @@ def large_spec(n=5000):
 
 
 #: As it comes; on one block, so that much lies in global memory; with and without lists.
-PLANS = [{}, {"blocks": 1}, {"blocks": 3, "threads": 64, "listed": True},
-         {"blocks": 2, "threads": 128, "listed": False}]  # fmt: skip
+LAUNCHES = [{}, {"blocks": 1}, {"blocks": 3, "threads": 64, "listed": True},
+            {"blocks": 2, "threads": 128, "listed": False}]  # fmt: skip
 
 
 @gpu
@@ -152,9 +301,9 @@ def test_equals_reference(seed):
     """Any shape, option and layout."""
     c = random_configuration(1000 + seed)
     expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
-    for plan in PLANS:
-        backend = CudaBackend(c.spec, c.memory, c.weights, **plan)
-        assert_equal(expected, outcome(backend, c), f"{plan}, {c.spec}")
+    for launch in LAUNCHES:
+        backend = CudaBackend(c.spec, c.memory, c.weights, **launch)
+        assert_equal(expected, outcome(backend, c), f"{launch}, {c.spec}")
 
 
 @gpu
@@ -270,7 +419,7 @@ def test_a_device_is_chosen_by_number():
 
 @gpu
 def test_too_little_device_memory_is_told_with_numbers(monkeypatch):
-    monkeypatch.setattr(cuda, "free_memory", lambda: 1_000_000)
+    monkeypatch.setattr(device, "free_memory", lambda: 1_000_000)
     with pytest.raises(MemoryError, match=r"n_clauses=10000 .* MB on CUDA device 0, but 1\.0 MB"):
         cotm.Machine(10_000, T=2, backend="cuda").fit(np.zeros((4, 500)), [0, 1, 0, 1])
 
@@ -282,7 +431,7 @@ def test_an_allocation_that_fails_is_told_with_numbers(monkeypatch):
     def fails(*arguments, **options):
         raise cp.cuda.memory.OutOfMemoryError(10, 20, 30)
 
-    monkeypatch.setattr(cuda.cp, "empty", fails)
+    monkeypatch.setattr(cp, "empty", fails)
     with pytest.raises(MemoryError, match=r"n_clauses=10 .*fewer examples at a time"):
         machine.votes(np.eye(8))
 
@@ -291,7 +440,7 @@ def test_an_allocation_that_fails_is_told_with_numbers(monkeypatch):
 def test_old_devices_are_refused(monkeypatch):
     monkeypatch.setattr(cp.cuda, "Device", lambda index: type("", (), {"compute_capability": "61"}))
     with pytest.raises(ValueError, match=r"capability 6\.1, but 7\.0"):
-        cuda._module.__wrapped__(0, (), False)
+        device.module.__wrapped__(0, "data.cu")
 
 
 @gpu

@@ -36,7 +36,7 @@ class CudaKind(BackendKind):
         return name == self.name or re.fullmatch(r"cuda:\d{1,4}", name) is not None
 
     def require(self, name: str) -> None:
-        self.load(name).device_index(name)
+        self.load(name).device.device_index(name)
 
     @functools.cache  # noqa: B019 - there is one of the class
     def is_there(self) -> bool:
@@ -44,7 +44,7 @@ class CudaKind(BackendKind):
         if importlib.util.find_spec("cupy") is None:
             return False
         try:
-            return bool(self.load(self.name).works(self.name))
+            return bool(self.load(self.name).device.works(self.name))
         except ValueError:
             return False
 
@@ -57,7 +57,7 @@ class CudaKind(BackendKind):
         return prediction_nanoseconds(work.spec, work.rows) >= self.PREDICTION_SECONDS * 1e9
 
     def device_title(self, name: str) -> str | None:
-        return str(self.load(name).device_title(name))
+        return str(self.load(name).device.device_title(name))
 
     def start(self, name: str, spec: Spec, *state: Any) -> Backend:
         backend: Backend = self.load(name).CudaBackend(spec, *state, name=name)

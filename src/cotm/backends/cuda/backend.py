@@ -1,17 +1,11 @@
-"""The CUDA backend: compiles cotm.cu for the device at hand, and hands it arrays.
-
-CuPy appears in this file only. It brings its own compiler, so users need no CUDA toolkit.
-"""
+"""The CUDA backend: keeps a machine on a device, and launches the kernels on it."""
 
 from __future__ import annotations
 
-import functools
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import cupy as cp
@@ -23,10 +17,18 @@ from ...core.patches import PatchGrid
 from ...core.spec import Spec
 from ...core.system import format_bytes
 from ..protocol import TrainCounts
-from .layout import BATCH, HEAD_BYTES, MACHINE, TASK, BatchLayout, Sizes, make_plan
+from . import device
+from .layout import BATCH, HEAD, PATCH, BatchLayout, LaunchLayout, Sizes, fill_spec, fill_struct
+from .sources import CONSTANTS
 
-_SOURCE = Path(__file__).with_name("cotm.cu")
-_SLICE = 4096  # kSlice of cotm.cu
+_SLICE = CONSTANTS["kSlice"]
+#: The file of every kernel. Those of data.cu need no options, so that they are compiled once.
+_FILES = {
+    "train": "train.cu",
+    **dict.fromkeys(("vote", "fire", "list_literals", "list_clauses"), "predict.cu"),
+    **dict.fromkeys(("pack", "batch_dense", "batch_sparse", "batch_images"), "data.cu"),
+    **dict.fromkeys(("load_rows", "store_rows"), "data.cu"),
+}
 _THREADS = 256  # of a block, where it does not matter
 #: Bytes of batches prepared before a launch.
 _BATCH_BYTES = 256 << 20
@@ -34,68 +36,6 @@ _BATCH_BYTES = 256 << 20
 _PACK_BYTES = 64 << 20
 #: Sums of votes beyond this would run into the count of arrivals beside them.
 _MOST_VOTES = 2**47
-
-
-def works(name: str) -> bool:
-    """Whether kernels can be compiled and run on a device; nothing else says so surely."""
-    try:
-        with cp.cuda.Device(device_index(name)) as device:
-            if int(device.compute_capability) < 70:
-                return False
-            code = 'extern "C" __global__ void touch(int* x) { *x = 7; }'
-            found = cp.zeros(1, dtype=np.int32)
-            cp.RawKernel(code, "touch")((1,), (1,), (found,))
-            return int(found[0]) == 7
-    except Exception:  # of CuPy, its compiler or the driver
-        return False
-
-
-def free_memory() -> int:
-    """Bytes that can be had on the current device; CuPy keeps some for itself."""
-    return int(cp.cuda.runtime.memGetInfo()[0] + cp.get_default_memory_pool().free_bytes())
-
-
-def device_index(name: str) -> int:
-    """The device of ``"cuda"`` or ``"cuda:K"``; a clear error where there is none."""
-    try:
-        count = cp.cuda.runtime.getDeviceCount()
-    except cp.cuda.runtime.CUDARuntimeError as error:
-        raise ValueError(
-            f"backend={name!r} found no CUDA device ({error}); use backend='native', which gives "
-            "the same result"
-        ) from error
-    index = int(name.partition(":")[2] or 0)
-    if index >= count:
-        raise ValueError(
-            f"backend={name!r} asks for device {index}, but there are {count}, counted from 0"
-        )
-    return index
-
-
-def device_title(name: str) -> str:
-    """What the device calls itself."""
-    title: bytes = cp.cuda.runtime.getDeviceProperties(device_index(name))["name"]
-    return title.decode()
-
-
-@functools.cache
-def _module(device: int, options: tuple[str, ...], cooperative: bool) -> Any:
-    """cotm.cu for one device; CuPy keeps what it compiled on disk."""
-    capability = cp.cuda.Device(device).compute_capability
-    if int(capability) < 70:
-        raise ValueError(
-            f"CUDA device {device} has compute capability {capability[:-1]}.{capability[-1]}, but "
-            "7.0 or newer is needed; use backend='native', which gives the same result"
-        )
-    return cp.RawModule(
-        code=_SOURCE.read_text(),
-        options=(
-            "-std=c++17",
-            *(f"-DCOTM_{option}" for option in options),
-            *os.environ.get("COTM_CUDA_FLAGS", "").split(),  # for tools, see the Makefile
-        ),
-        enable_cooperative_groups=cooperative,
-    )
 
 
 @dataclass(frozen=True)
@@ -113,7 +53,7 @@ class DeviceExamples:
 
 
 class CudaBackend:
-    """Kernels of cotm.cu on one device."""
+    """A machine on one CUDA device."""
 
     def __init__(
         self,
@@ -123,11 +63,11 @@ class CudaBackend:
         n_jobs: int | None = 1,
         *,
         name: str = "cuda",
-        **plan: Any,
+        **launch: Any,
     ) -> None:
         self.name = name
         self.spec = spec
-        self._index = device_index(name)
+        self._index = device.device_index(name)
         self._lock = threading.RLock()
         grid = spec.grid
         self._layout = layout = BatchLayout.of(grid)
@@ -138,7 +78,7 @@ class CudaBackend:
             attributes = cp.cuda.Device().attributes
             self._most_shared = attributes["MaxSharedMemoryPerBlockOptin"]
             processors = attributes["MultiProcessorCount"]
-            self.plan = make_plan(spec, sizes, processors, self._most_shared, **plan)
+            self.launch = LaunchLayout.of(spec, sizes, processors, self._most_shared, **launch)
             self._allocate(sizes)
             self._offsets = cp.asarray(offsets)
             self._weights = cp.asarray(np.ascontiguousarray(weights, dtype=np.int32))
@@ -165,48 +105,41 @@ class CudaBackend:
                 ) from error
 
     def _allocate(self, sizes: Sizes) -> None:
-        n, plan = self.spec.n, self.plan
-        per_clause = sizes.row + sizes.lists + 4 * self.spec.m + HEAD_BYTES + 24
-        free = free_memory()
-        if n * per_clause > free:
+        """Make room for the arrays of struct Machine, and for the list of live clauses."""
+        n, launch = self.spec.n, self.launch
+        warps = launch.blocks * launch.threads // 32
+        fresh = -(-self.spec.grid.n_features // 64) * 4 * warps
+        sizes_of = {
+            "rows": n * sizes.row,
+            "lists": n * sizes.lists,
+            "heads": n * HEAD.itemsize,
+            "ahead": n * 2 * 4,
+            "slots": n * PATCH.itemsize,
+            "is_chosen": (n // 32 + launch.blocks + 1) * 4,
+            "outputs": 0 if launch.holds("outputs") else launch.blocks * sizes.outputs,
+            "fresh": fresh * 4 if self.spec.max_literals else 0,
+            "live": n * 4,
+        }
+        needed, free = sum(sizes_of.values()) + 4 * n * self.spec.m, device.free_memory()
+        if needed > free:
             raise MemoryError(
                 f"n_clauses={n} with {self.spec.grid.n_literals} literals each needs "
-                f"{format_bytes(n * per_clause)} on CUDA device {self._index}, but "
+                f"{format_bytes(needed)} on CUDA device {self._index}, but "
                 f"{format_bytes(free)} are free; use fewer clauses or fewer input bits, or "
                 "backend='native'"
             )
         self._row_bytes = sizes.row
-        self._rows = cp.empty(n * sizes.row, dtype=np.int8)
-        self._lists = cp.empty(n * sizes.lists, dtype=np.uint8)
-        self._heads = cp.empty(n * HEAD_BYTES, dtype=np.uint8)
-        self._ahead = cp.empty(2 * n, dtype=np.uint32)
-        self._slots = cp.empty(2 * n, dtype=np.uint32)
-        self._is_chosen = cp.empty(n // 32 + plan.blocks + 1, dtype=np.uint32)
-        outputs = 0 if plan.holds("outputs") else plan.blocks * sizes.outputs
-        self._outputs = cp.empty(outputs, dtype=np.uint8)
-        fresh = -(-self.spec.grid.n_features // 64) * 4 * plan.blocks * plan.threads // 32
-        self._fresh = cp.empty(fresh if self.spec.max_literals else 0, dtype=np.uint32)
-        self._live = cp.empty(n, dtype=np.uint32)
+        self._arrays = {name: cp.empty(size, dtype=np.uint8) for name, size in sizes_of.items()}
+        self._rows, self._live = self._arrays["rows"], self._arrays.pop("live")
         self._live_count = cp.empty(1, dtype=np.uint32)
 
     def _parameters(self, sizes: Sizes) -> NDArray[np.void]:
         spec, grid, layout = self.spec, self.spec.grid, self._layout
+        arrays = {**self._arrays, "weights": self._weights, "offsets": self._offsets}
         values = {
-            "rows": self._rows.data.ptr,
-            "weights": self._weights.data.ptr,
-            "lists": self._lists.data.ptr,
-            "heads": self._heads.data.ptr,
-            "ahead": self._ahead.data.ptr,
-            "slots": self._slots.data.ptr,
-            "is_chosen": self._is_chosen.data.ptr,
-            "outputs": self._outputs.data.ptr,
-            "fresh": self._fresh.data.ptr,
-            "offsets": self._offsets.data.ptr,
-            "seed": spec.seed,
-            "T": spec.T,
+            **{name: array.data.ptr for name, array in arrays.items()},
+            "spec": fill_spec(spec),
             "per_full": 1 / (2 * spec.T),
-            "n": spec.n,
-            "m": spec.m,
             "features": grid.n_features,
             "positions": grid.n_position_features,
             "grid_rows": grid.rows,
@@ -221,42 +154,37 @@ class CudaBackend:
             "lane_mask": sum(1 << k * grid.stride_columns for k in range(layout.lane_columns)),
             "row_bytes": self._row_bytes,
             "capacity": sizes.capacity,
-            "q": spec.q,
-            "depth": spec.N,
-            "max_literals": spec.max_literals,
-            "max_weight": spec.max_weight,
-            "boost": spec.boost_true_positive,
-            "e_scales_type2": spec.e_scales_type2,
-            "sharing": spec.sharing,
-            "learn_weights": spec.learn_weights,
         }
-        parameters = np.zeros((), dtype=MACHINE)
-        for key, value in values.items():
-            parameters[key] = value
-        return parameters
+        return fill_struct("Machine", values)
 
     def _kernel(self, name: str, terms: int = 0) -> Any:
         """A kernel whose sums hold ``terms`` weights."""
-        total = "i32" if terms * self._largest < 2**30 else "i64"
-        training = name == "train"
+        file = _FILES[name]
+        if file == "data.cu":
+            return device.module(self._index, file).get_function(name)
+        training = file == "train.cu"
         if training and self.spec.n * self._largest >= _MOST_VOTES:
             raise ValueError(
                 f"{self.spec.n} clauses with weights up to {self._largest} could vote beyond "
-                "47 bits; set max_weight lower, or use backend='native'"
+                "47 bits; limit the weights, or use backend='native'"
             )
         options = {
             "ENTRY": self._entry,
-            "SUM": total,
-            "SHARED": self.plan.in_shared if training else 0,
-            "LISTED": int(self.plan.listed and training),
-            "THREADS": 512 if self.plan.threads <= 512 else 1024,  # more leave fewer registers
+            "SUM": "i32" if terms * self._largest < 2**30 else "i64",
             "SEARCHES": int(self._layout.image_words > 0),
-            "LONG_ROWS": int(self._layout.row_words > 1),
-            "MANY": int(self.spec.m > 32),
-            "LIMITED": int(self.spec.max_literals > 0),
+            # What only training asks for is left alike, so that prediction is compiled less often.
+            "SHARED": training and self.launch.in_shared,
+            "LISTED": training and self.launch.listed,
+            "THREADS": 512 if self.launch.threads <= 512 or not training else 1024,
+            "LONG_ROWS": training and self._layout.row_words > 1,
+            "MANY": training and self.spec.m > 32,
+            "LIMITED": training and self.spec.max_literals > 0,
         }
-        chosen = tuple(f"{key}={value}" for key, value in options.items())
-        return _module(self._index, chosen, training).get_function(name)
+        chosen = tuple(
+            f"{key}={value if isinstance(value, str) else int(value)}"
+            for key, value in options.items()
+        )
+        return device.module(self._index, file, chosen).get_function(name)
 
     def _launch(self, name: str, threads: int, *arguments: Any) -> None:
         blocks = -(-threads // _THREADS)
@@ -269,7 +197,6 @@ class CudaBackend:
         features = np.uint32(spec.grid.n_features)
         public = cp.asarray(np.ascontiguousarray(memory, dtype=np.int8))
         count = spec.n * self._row_bytes
-        self._largest = 0
         self._launch(
             "load_rows",
             count,
@@ -338,7 +265,7 @@ class CudaBackend:
             return DeviceExamples(grid, len(examples), packed=packed)
 
     def _batches(self, data: DeviceExamples, order: NDArray[np.int64]) -> Any:
-        """The examples of an order turned inside out, 32 at a time."""
+        """The examples of an order in bit-sliced batches, 32 examples each."""
         count, layout, grid = len(order), self._layout, data.grid
         rows = cp.asarray(np.ascontiguousarray(order, dtype=np.int64))
         batches = cp.empty((-(-count // BATCH), layout.words), dtype=np.uint32)
@@ -417,7 +344,7 @@ class CudaBackend:
         step: int,
         counts: Any,
     ) -> None:
-        plan, spec = self.plan, self.spec
+        launch, spec = self.launch, self.spec
         one_scale = len(scales) == 1
         batches = self._batches(data, order)
         arrays = {
@@ -428,33 +355,39 @@ class CudaBackend:
             "ballot": cp.zeros(2 * spec.m, dtype=np.uint64),
             "counts": counts,
         }
-        task = np.zeros((), dtype=TASK)
-        for key, array in arrays.items():
-            task[key] = array.data.ptr
-        task["step"], task["count"] = step, len(order)
-        task["one_scale"] = one_scale
+        values = {name: array.data.ptr for name, array in arrays.items()}
+        values |= {"step": step, "count": len(order), "one_scale": one_scale}
+        task = fill_struct("Task", values)
         self._grow_weights(len(order))
-        kernel = self._kernel("train", -(-spec.n // plan.blocks))
+        kernel = self._kernel("train", -(-spec.n // launch.blocks))
         kernel.max_dynamic_shared_size_bytes = self._most_shared  # the same for all machines
-        kernel((plan.blocks,), (plan.threads,), (self._machine, task), shared_mem=plan.shared_bytes)
+        kernel(
+            (launch.blocks,),
+            (launch.threads,),
+            (self._machine, task),
+            shared_mem=launch.shared_bytes,
+        )
 
     def _grow_weights(self, steps: int) -> None:
         """Keep a bound on the weights' magnitude; look at them where it would matter."""
-        bound = min(self._largest + steps, self.spec.max_weight)
-        if self.spec.n * bound >= 2**30:
-            bound = min(int(cp.abs(self._weights).max()) + steps, self.spec.max_weight)
-        self._largest = bound
+        bound = self._largest + steps
+        if self.spec.n * self._clipped(bound) >= 2**30:
+            bound = int(cp.abs(self._weights).max()) + steps
+        self._largest = self._clipped(bound)
+
+    def _clipped(self, weight: int) -> int:
+        return int(self.spec.clip_weights(np.array(weight)))
 
     # Prediction --------------------------------------------------------------------------
 
     def _list_literals(self) -> None:
-        """Write down which literals clauses include, after their rows were loaded."""
+        """Make the include lists of all clauses, if their rows were loaded since."""
         if not self._lists_current:
             self._launch("list_literals", 32 * self.spec.n, self._machine)
             self._lists_current = True
 
     def _list_clauses(self) -> None:
-        """Find the clauses that can fire and are heard."""
+        """List the live clauses: those that can fire and have a weight other than 0."""
         self._list_literals()
         if not self._live_current:
             self._live_count.data.memset_async(0, self._live_count.nbytes)

@@ -1,20 +1,22 @@
-"""How a machine is laid out on a CUDA device. Knows cotm.cu, and needs no device."""
+"""How a machine and a launch are laid out on a CUDA device. Needs no device."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.patches import PatchGrid
 from ...core.spec import Spec
+from .sources import CONSTANTS, PARTS, STRUCTS
 
-BATCH = 32  # kBatch, kKeys and the size of a Head in cotm.cu
-_KEYS = 32
-HEAD_BYTES = 28
-#: Parts in the order of cotm.cu's enum Part.
-PARTS = ("outputs", "words", "images", "offsets", "heads", "weights", "rows", "lists")
+BATCH = CONSTANTS["kBatch"]
+HEAD, PATCH = STRUCTS["Head"], STRUCTS["Patch"]
+_WORD = 4  # bytes
 _MOST_THREADS = 1024
 #: Clauses of a block: the fewest that are worth one, and how many want more than 512 threads,
 #: as do long rows.
@@ -23,28 +25,26 @@ _CROWD = 256
 _LONG_ROW = 2048
 
 
-# What cotm.cu takes by value: the same fields in the same order ------------------------------
+def fill_struct(name: str, values: Mapping[str, Any]) -> NDArray[np.void]:
+    """A struct of types.cuh with these values; every field must be given, and no other."""
+    dtype = STRUCTS[name]
+    if differing := set(dtype.names or ()) ^ set(values):
+        raise TypeError(f"struct {name} and its values differ in {', '.join(sorted(differing))}")
+    struct = np.zeros((), dtype=dtype)
+    for field, value in values.items():
+        struct[field] = value
+    return struct
 
 
-def _struct(**fields: str) -> np.dtype[np.void]:
-    """Fields by type, each a list of names."""
-    names = [(name, kind) for kind, names in fields.items() for name in names.split()]
-    return np.dtype(names, align=True)
-
-
-MACHINE = _struct(
-    uint64="rows weights lists heads ahead slots is_chosen outputs fresh offsets seed T",
-    float64="per_full",
-    uint32="n m features positions grid_rows grid_columns stride_rows stride_columns pitch_bits "
-    "words row_words image_words lane_columns lane_mask row_bytes capacity q depth max_literals "
-    "max_weight boost e_scales_type2 sharing learn_weights",
-)
-TASK = _struct(uint64="batches images targets scales ballot counts step", uint32="count one_scale")
+def fill_spec(spec: Spec) -> NDArray[np.void]:
+    """The struct Spec of types.cuh, which has the fields of Python's but for the grid."""
+    names = (field.name for field in dataclasses.fields(spec) if field.name != "grid")
+    return fill_struct("Spec", {name: getattr(spec, name) for name in names})
 
 
 @dataclass(frozen=True)
 class BatchLayout:
-    """Where the bits of 32 examples lie, in both forms (see cotm.cu)."""
+    """Where the bits of 32 examples lie, bit-sliced and as images (see clauses.cuh)."""
 
     grid: PatchGrid
     pitch_bits: int
@@ -89,7 +89,7 @@ class BatchLayout:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of what a machine is made of."""
+    """Sizes of a machine's arrays on the device."""
 
     row: int  # bytes of a clause's memory
     capacity: int  # entries of each of a clause's two lists
@@ -103,10 +103,10 @@ class Sizes:
     def of(cls, spec: Spec, layout: BatchLayout) -> Sizes:
         offsets = layout.offsets()
         return cls(
-            row=4 * -(-spec.grid.n_features // 2),
-            capacity=-(-len(offsets) // 4) * 4,
+            row=_aligned(2 * spec.grid.n_features, _WORD),  # a byte per literal
+            capacity=_aligned(len(offsets), CONSTANTS["kUnroll"]),
             wide=int(offsets.max(initial=0)) >= 2**16,
-            outputs=-(-spec.m * 81 // 16) * 16,
+            outputs=_aligned(spec.m * CONSTANTS["kOutputBytes"]),
             words=layout.words,
             image=layout.image_words,
             content=len(offsets),
@@ -124,8 +124,8 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How a training launch is laid out on a device."""
+class LaunchLayout:
+    """How a training launch is spread over a device."""
 
     blocks: int
     threads: int
@@ -133,57 +133,67 @@ class Plan:
     shared_bytes: int
     listed: bool  # whether clauses that get feedback are listed, or warps look through their own
 
+    @classmethod
+    def of(
+        cls,
+        spec: Spec,
+        sizes: Sizes,
+        processors: int,
+        most_shared: int,
+        blocks: int | None = None,
+        threads: int | None = None,
+        listed: bool | None = None,
+    ) -> LaunchLayout:
+        """Spread clauses over the processors; give shared memory to what is used most.
+
+        What is not given is chosen as measured, see docs/performance.md.
+        """
+        # Few clauses are worth few blocks: votes then meet sooner.
+        blocks = min(spec.n, blocks or min(processors, -(-spec.n // _FEWEST_CLAUSES)))
+        clauses = -(-spec.n // blocks)
+        pollers = -(-spec.m // 32)
+        if threads is None:
+            alone = 32 * min(max(4, clauses + pollers), 64)
+            long = spec.grid.n_features > _LONG_ROW
+            crowd = _MOST_THREADS if clauses > _CROWD or long else 512
+            threads = alone if alone <= _MOST_THREADS and listed is not True else crowd
+        warps = threads // 32
+        workers = warps - min(warps - 1, pollers)
+        if listed is None:
+            listed = clauses > workers
+        elif not listed and clauses > 32 * workers:
+            raise ValueError(f"{clauses} clauses are too many for {workers} warps without a list")
+        keys = warps * min(spec.m, CONSTANTS["kKeys"]) * STRUCTS["Key"].itemsize
+        used, in_shared = _aligned(STRUCTS["Shared"].itemsize) + _aligned(keys), 0
+        needs = _part_bytes(spec, sizes, clauses, listed)
+        for index, part in enumerate(PARTS):
+            if used + needs[part] <= most_shared:
+                used, in_shared = used + needs[part], in_shared | 1 << index
+        return cls(blocks, threads, in_shared, used, listed)
+
     def holds(self, part: str) -> bool:
         return bool(self.in_shared >> PARTS.index(part) & 1)
 
 
-def make_plan(
-    spec: Spec,
-    sizes: Sizes,
-    processors: int,
-    most_shared: int,
-    blocks: int | None = None,
-    threads: int | None = None,
-    listed: bool | None = None,
-) -> Plan:
-    """Spread clauses over the processors; give shared memory to what is used most.
-
-    What is not given is chosen as measured, see docs/performance.md.
-    """
-    # Few clauses are worth few blocks: votes then meet sooner.
-    blocks = min(spec.n, blocks or min(processors, -(-spec.n // _FEWEST_CLAUSES)))
-    clauses = -(-spec.n // blocks)
-    pollers = -(-spec.m // 32)
-    if threads is None:
-        alone = 32 * min(max(4, clauses + pollers), 64)
-        long = spec.grid.n_features > _LONG_ROW
-        crowd = _MOST_THREADS if clauses > _CROWD or long else 512
-        threads = alone if alone <= _MOST_THREADS and listed is not True else crowd
-    warps = threads // 32
-    workers = warps - min(warps - 1, pollers)
-    if listed is None:
-        listed = clauses > workers
-    elif not listed and clauses > 32 * workers:
-        raise ValueError(f"{clauses} clauses are too many for {workers} warps without a list")
-
-    def aligned(size: int) -> int:
-        return -(-size // 16) * 16
-
-    needs = {
+def _part_bytes(spec: Spec, sizes: Sizes, clauses: int, listed: bool) -> dict[str, int]:
+    """What each part takes of a block's shared memory; as place_state of trainer.cuh has it."""
+    return {
         "outputs": sizes.outputs,
-        "words": aligned(8 * sizes.words),
-        "images": aligned(8 * BATCH * sizes.image),
-        "offsets": aligned(4 * sizes.content),
-        "heads": aligned(HEAD_BYTES * clauses)
-        + aligned(8 * clauses)
-        + aligned((4 if listed else 8) * clauses)
-        + aligned(4 * -(-clauses // 32)),
-        "weights": aligned(4 * clauses * spec.m),
-        "rows": aligned(clauses * sizes.row),
-        "lists": aligned(clauses * sizes.lists),
+        # Of two batches, by turns.
+        "words": _aligned(2 * _WORD * sizes.words),
+        "images": _aligned(2 * _WORD * BATCH * sizes.image),
+        "offsets": _aligned(_WORD * sizes.content),
+        # With the heads lie what else is small per clause: ahead, slots and is_chosen.
+        "heads": _aligned(HEAD.itemsize * clauses)
+        + _aligned(2 * _WORD * clauses)
+        + _aligned((_WORD if listed else PATCH.itemsize) * clauses)
+        + _aligned(_WORD * -(-clauses // 32)),
+        "weights": _aligned(_WORD * clauses * spec.m),
+        "rows": _aligned(clauses * sizes.row),
+        "lists": _aligned(clauses * sizes.lists),
     }
-    used, in_shared = 48 + aligned(warps * min(spec.m, _KEYS) * 8), 0
-    for index, part in enumerate(PARTS):
-        if used + needs[part] <= most_shared:
-            used, in_shared = used + needs[part], in_shared | 1 << index
-    return Plan(blocks, threads, in_shared, used, listed)
+
+
+def _aligned(size: int, to: int = 16) -> int:
+    """The next multiple: pieces of shared memory begin at multiples of 16 bytes."""
+    return -(-size // to) * to

@@ -1,0 +1,295 @@
+// Clauses: their include lists, and where they fire.
+//
+// Examples come in batches of 32 and in two forms. Bit-sliced, a batch has a word for every bit of
+// the input, and in that word a bit for each of the 32 examples: the AND over a clause's literals
+// then matches it with the whole batch at once (`match`). As images, examples are rows of bits: a
+// clause is then matched with all patches of a row at once (`search`). One warp works on one
+// clause.
+
+#pragma once
+
+#include "options.cuh"
+#include "warps.cuh"
+
+// The clauses of one block, or all of them, in shared or in global memory.
+struct Clauses {
+  u32 first, count;  // "local" clause numbers count from the first
+  i8* rows;
+  i32* weights;
+  Entry* lists;
+  Head* heads;
+  const u32* offsets;
+};
+
+// Four entries at a time; lists are aligned and padded for this.
+struct alignas(kUnroll * sizeof(Entry)) Entries {
+  Entry of[kUnroll];
+};
+
+__device__ __forceinline__ Entry* list_of(const Machine& machine, const Clauses& clauses, u32 local,
+                                          bool negated) {
+  return clauses.lists + (2 * static_cast<u64>(local) + negated) * machine.capacity;
+}
+
+// a / b by the inverse of b, which is 2^32 - 1 divided by it.
+__device__ __forceinline__ u32 divide(u32 a, u32 b, u32 inverse) {
+  const u32 quotient = __umulhi(a, inverse);
+  return a - quotient * b >= b ? quotient + 1 : quotient;
+}
+
+// Words of a batch before the first bit of a patch.
+__device__ __forceinline__ u32 patch_offset(const Machine& machine, u32 row, u32 column) {
+  return (row * machine.stride_rows << machine.pitch_bits) + column * machine.stride_columns;
+}
+
+// The examples of `alive` on which a clause fires, from the words of their batch; the same in all
+// lanes. A lane takes a patch, or several lanes share one where there are few.
+__device__ __forceinline__ u32 match(const Machine& machine, const Clauses& clauses, u32 local,
+                                     const u32* words, u32 alive) {
+  const Head head = clauses.heads[local];
+  const Entry* set = list_of(machine, clauses, local, false);
+  const Entry* negated = list_of(machine, clauses, local, true);
+  const u32 patches = kSearches ? head.rows * head.columns : 1;
+  const u32 width = patches > 16 ? 32 : patches > 1 ? 1u << (32 - __clz(patches - 1)) : 1;
+  u32 all = 0;
+#pragma unroll 1
+  for (u32 p = 0; p < patches && all != alive; p += width) {
+    const u32 patch = p + (lane_index() & (width - 1));
+    const bool inside = patch < patches;
+    u32 found = inside ? alive & ~all : 0;
+    const u32* base = words;
+    if (kSearches) {
+      const u32 row = inside ? divide(patch, head.columns, head.inverse) : 0;
+      const u32 column = inside ? patch - row * head.columns : 0;
+      base += patch_offset(machine, head.row + row, head.column + column);
+    }
+    if (width == 32) {
+      bool alive_somewhere = true;
+#pragma unroll 1
+      for (u32 k = 0; alive_somewhere && k < head.set; k += kUnroll) {
+        const Entries entries = *reinterpret_cast<const Entries*>(set + k);
+#pragma unroll
+        for (u32 u = 0; u < kUnroll; ++u) found &= base[entries.of[u]];
+        alive_somewhere = __any_sync(kAll, found);
+      }
+#pragma unroll 1
+      for (u32 k = 0; alive_somewhere && k < head.negated; k += kUnroll) {
+        const Entries entries = *reinterpret_cast<const Entries*>(negated + k);
+#pragma unroll
+        for (u32 u = 0; u < kUnroll; ++u) found &= ~base[entries.of[u]];
+        alive_somewhere = __any_sync(kAll, found);
+      }
+    } else {
+      const u32 start = lane_index() / width, step = 32 / width;
+#pragma unroll 2
+      for (u32 k = start; k < head.set; k += step) found &= base[set[k]];
+#pragma unroll 2
+      for (u32 k = start; k < head.negated; k += step) found &= ~base[negated[k]];
+#pragma unroll 1
+      for (u32 s = width; s < 32; s *= 2) found &= __shfl_xor_sync(kAll, found, s);
+    }
+    all |= warp_reduce<kOr>(found);
+  }
+  return all;
+}
+
+// Patches of one image that satisfy a clause, from the rows of the image. A pass takes those of
+// one row within 32 bits; lane p gets what pass first + p found, a bit for each patch at its place
+// in the row.
+__device__ __forceinline__ u32 search(const Machine& machine, const Clauses& clauses, u32 local,
+                                      const u32* image, const Head& head, u32 chunks, u32 first) {
+  const Entry* set = list_of(machine, clauses, local, false);
+  const Entry* negated = list_of(machine, clauses, local, true);
+  const u32 length = head.set + head.negated;
+  const u32 passes = min(32u, head.rows * chunks - first);
+  const auto place = [&](u32 pass, u32& y, u32& x) {
+    const u32 row = kLongRows ? (first + pass) / chunks : first + pass;
+    x = (head.column + (first + pass - row * chunks) * machine.lane_columns) *
+        machine.stride_columns;
+    y = (head.row + row) * machine.stride_rows;
+  };
+  u32 mine = 0, y, x;
+  if (lane_index() < passes) {
+    place(lane_index(), y, x);
+    const u32 left = (head.column + head.columns) * machine.stride_columns - x;
+    mine = left < 32 ? machine.lane_mask & ((1u << left) - 1) : machine.lane_mask;
+  }
+#pragma unroll 1
+  for (u32 first_literal = 0; first_literal < length; first_literal += 32) {
+    const u32 k = first_literal + lane_index();
+    const bool has = k < length;
+    const u32 offset = k < head.set ? set[k] : has ? negated[k - head.set] : 0;
+    const u32 flip = k < head.set ? 0 : kAll;
+    const u32* rows = image + (offset >> machine.pitch_bits) * machine.row_words;
+    const u32 shift = offset & ((1u << machine.pitch_bits) - 1);
+#pragma unroll 4
+    for (u32 pass = 0; pass < passes; ++pass) {
+      place(pass, y, x);
+      u32 bits;
+      if (kLongRows) {
+        const u32* row = rows + y * machine.row_words;
+        const u32 from = x + shift, word = from / 32;
+        const u32 after = word + 1 < machine.row_words ? row[word + 1] : 0;
+        bits = __funnelshift_r(row[word], after, from % 32);
+      } else {
+        bits = rows[y] >> (x + shift);
+      }
+      const u32 found = warp_reduce<kAnd>(has ? bits ^ flip : kAll);
+      if (pass == lane_index()) mine &= found;
+    }
+    if (!__any_sync(kAll, mine)) break;
+  }
+  return mine;
+}
+
+__device__ __forceinline__ u32 chunks_of(const Machine& machine, const Head& head) {
+  return kLongRows ? (head.columns + machine.lane_columns - 1) / machine.lane_columns : 1;
+}
+
+__device__ __forceinline__ bool fires_on(const Machine& machine, const Clauses& clauses, u32 local,
+                                         const u32* image) {
+  const Head head = clauses.heads[local];
+  if (head.rows == 0 || head.columns == 0) return false;
+  const u32 chunks = chunks_of(machine, head), passes = head.rows * chunks;
+#pragma unroll 1
+  for (u32 first = 0; first < passes; first += 32) {
+    if (__any_sync(kAll, search(machine, clauses, local, image, head, chunks, first))) return true;
+  }
+  return false;
+}
+
+// One of the patches of an image that satisfy a clause; `draw` chooses among them, in their order.
+__device__ __forceinline__ Patch choose_patch(const Machine& machine, const Clauses& clauses,
+                                              u32 local, const u32* image, u32 draw) {
+  const Head head = clauses.heads[local];
+  const u32 chunks = chunks_of(machine, head), passes = head.rows * chunks;
+  u32 total = 0, rank = 0, found = 0, up_to = 0, first = 0;
+  // Counts, and then finds the one that was drawn. Up to 32 passes are searched only once.
+#pragma unroll 1
+  for (u32 round = 0; round < 2; ++round) {
+#pragma unroll 1
+    for (first = 0; first < passes; first += 32) {
+      if (round == 0 || passes > 32) {
+        found = search(machine, clauses, local, image, head, chunks, first);
+        up_to = __popc(found);
+        for (u32 s = 1; s < 32; s *= 2) {
+          const u32 below = __shfl_up_sync(kAll, up_to, s);
+          if (lane_index() >= s) up_to += below;
+        }
+      }
+      const u32 here = __shfl_sync(kAll, up_to, 31);
+      if (round == 0) {
+        total += here;
+      } else if (rank < here) {
+        break;
+      } else {
+        rank -= here;
+      }
+    }
+    if (round == 0) rank = __umulhi(draw, total);
+  }
+  const i32 pass = __ffs(__ballot_sync(kAll, rank < up_to)) - 1;
+  rank -= __shfl_sync(kAll, up_to - __popc(found), pass);
+  found = __shfl_sync(kAll, found, pass);
+  const bool hit = (found >> lane_index() & 1) && __popc(found & lanes_below()) == rank;
+  const u32 bit = __ffs(__ballot_sync(kAll, hit)) - 1;
+  const u32 index = first + pass, row = kLongRows ? index / chunks : index;
+  return {head.row + row, head.column + (index - row * chunks) * machine.lane_columns +
+                              bit / machine.stride_columns};
+}
+
+__device__ __forceinline__ u32* row_of(const Machine& machine, const Clauses& clauses, u32 local) {
+  return reinterpret_cast<u32*>(clauses.rows + static_cast<u64>(local) * machine.row_bytes);
+}
+
+// Sets a clause's window to the patches that its included position literals leave.
+__device__ __forceinline__ void narrow_window(const Machine& machine, const u32* row, Head& head) {
+  const i32 row_features = static_cast<i32>(machine.grid_rows) - 1;
+  // Bounds of the window; the upper ones negative, so that all are maxima.
+  i32 top = 0, left = 0, bottom = -row_features, right = 1 - static_cast<i32>(machine.grid_columns);
+#pragma unroll 1
+  for (u32 f = lane_index(); f < machine.positions; f += 32) {
+    const u32 pair = row[f / 2] >> f % 2 * 16;
+    const bool beyond = !(pair & 0x80), within = !(pair & 0x8000);
+    const bool of_row = static_cast<i32>(f) < row_features;
+    const i32 t = of_row ? static_cast<i32>(f) : static_cast<i32>(f) - row_features;
+    if (of_row && beyond) top = max(top, t + 1);
+    if (of_row && within) bottom = max(bottom, -t);
+    if (!of_row && beyond) left = max(left, t + 1);
+    if (!of_row && within) right = max(right, -t);
+  }
+  top = warp_reduce<kMax>(top), bottom = warp_reduce<kMax>(bottom), left = warp_reduce<kMax>(left),
+  right = warp_reduce<kMax>(right);
+  head.row = static_cast<u32>(top);
+  head.rows = static_cast<u32>(max(0, 1 - bottom - top));
+  head.column = static_cast<u32>(left);
+  head.columns = static_cast<u32>(max(0, 1 - right - left));
+}
+
+// Completes lists and head of a clause after changes. Lists are padded with an entry they have,
+// which changes no AND.
+__device__ __forceinline__ void finish_lists(const Machine& machine, const Clauses& clauses,
+                                             u32 local, Head& head, bool window_changed) {
+  __syncwarp();
+  if (kSearches && window_changed) {
+    narrow_window(machine, row_of(machine, clauses, local), head);
+    head.inverse = head.columns ? kAll / head.columns : 0;
+  }
+  __syncwarp();
+  if (lane_index() < 2 * kUnroll) {
+    const u32 which = lane_index() / kUnroll, place = lane_index() % kUnroll;
+    const u32 length = which ? head.negated : head.set;
+    Entry* list = list_of(machine, clauses, local, which);
+    if (length && place < (kUnroll - length % kUnroll) % kUnroll) list[length + place] = list[0];
+  }
+  if (lane_index() == 0) clauses.heads[local] = head;
+  __syncwarp();
+}
+
+// Makes the lists and the head of a clause from its row. A lane reads two features with their
+// negations, which are four bytes.
+__device__ __forceinline__ void rebuild(const Machine& machine, const Clauses& clauses, u32 local) {
+  const u32* row = row_of(machine, clauses, local);
+  const u32 start = machine.positions / 2, end = (machine.features + 1) / 2;
+  u32 length[2] = {0, 0};
+#pragma unroll 1
+  for (u32 first = start; first < end; first += 32) {
+    const u32 k = first + lane_index();
+    u32 in = k < end ? ~row[k] & 0x80808080u : 0;
+    if (k == start && machine.positions % 2) in &= 0xFFFF0000u;  // a feature before the content
+    if (!__any_sync(kAll, in)) continue;
+#pragma unroll
+    for (u32 j = 0; j < 4; ++j) {
+      const bool mine = in >> (8 * j + 7) & 1;
+      const u32 lanes = __ballot_sync(kAll, mine);
+      if (mine) {
+        list_of(machine, clauses, local, j % 2)[length[j % 2] + __popc(lanes & lanes_below())] =
+            static_cast<Entry>(clauses.offsets[2 * k + j / 2 - machine.positions]);
+      }
+      length[j % 2] += __popc(lanes);
+    }
+  }
+  Head head = {0, machine.grid_rows, 0, machine.grid_columns, 0, length[0], length[1]};
+  finish_lists(machine, clauses, local, head, true);
+}
+
+// Adds a literal to a clause's lists, or takes it away; the same arguments in all lanes.
+__device__ __forceinline__ void edit(const Machine& machine, const Clauses& clauses, u32 local,
+                                     Head& head, u32 feature, bool negated, bool adds) {
+  Entry* list = list_of(machine, clauses, local, negated);
+  const Entry entry = static_cast<Entry>(clauses.offsets[feature - machine.positions]);
+  u32 length = negated ? head.negated : head.set;
+  __syncwarp();
+  if (adds) {
+    if (lane_index() == 0) list[length] = entry;
+    ++length;
+  } else {
+    const Entry last = list[--length];
+    __syncwarp();
+#pragma unroll 1
+    for (u32 k = lane_index(); k <= length; k += 32) {
+      if (list[k] == entry) list[k] = last;
+    }
+  }
+  (negated ? head.negated : head.set) = length;
+}

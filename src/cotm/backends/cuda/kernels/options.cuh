@@ -1,0 +1,19 @@
+// What backend.py chooses for a machine, as options of the compiler. Code that a machine does not
+// need is left out, because all that runs for an example should fit the instruction caches.
+
+#pragma once
+
+#include "types.cuh"
+
+using Entry = COTM_ENTRY;  // of an include list: u16 where that holds all offsets, else u32
+using Sum = COTM_SUM;      // of one block's votes: i32 where no sum can leave it, else i64
+constexpr bool kSearches = COTM_SEARCHES;   // examples have several patches
+constexpr bool kLongRows = COTM_LONG_ROWS;  // a row of an image takes several words
+constexpr bool kMany = COTM_MANY;           // more outputs than lanes
+constexpr bool kLimited = COTM_LIMITED;     // max_literals is set
+constexpr bool kListed = COTM_LISTED;       // a block lists the clauses that get feedback; else its
+                                            // warps look through their own
+constexpr u32 kThreads = COTM_THREADS;      // at most, of a block in training
+
+// Whether a part lies in shared memory; the option has a bit for each.
+__device__ constexpr bool shares(Part part) { return COTM_SHARED >> part & 1; }

@@ -1,0 +1,108 @@
+// Votes: how they are summed, how they cross between blocks, and what they tell.
+
+#pragma once
+
+#include "trainer.cuh"
+
+// Adds the votes of one clause to a block's sums for an example, or takes them away.
+__device__ __forceinline__ void add_weights(const Trainer& t, u32 local, u32 turn, Sum sign) {
+  const u32 m = t.machine.spec.m;
+  const i32* weights = t.clauses.weights + static_cast<u64>(local) * m;
+#pragma unroll 1
+  for (u32 i = lane_index(); i < m; i += 32)
+    add(t.outputs.partial + turn % 2 * m + i, sign * weights[i]);
+}
+
+// Adds the votes of all own clauses that fire on an example, by one of several workers.
+__device__ __forceinline__ void add_votes(const Trainer& t, u32 turn, u32 worker, u32 workers) {
+  const u32 m = t.machine.spec.m;
+  const u32* ahead = t.ahead_of(turn);
+  Sum* votes = t.outputs.partial + turn % 2 * m;
+#pragma unroll 1
+  for (u32 chunk = worker; 32 * chunk < t.clauses.count; chunk += workers) {
+    const u32 local = 32 * chunk + lane_index();
+    const bool fires = local < t.clauses.count && (ahead[local] >> turn % kBatch & 1);
+    const u32 firing = __ballot_sync(kAll, fires);
+    if (!firing) continue;
+    for (u32 i = lane_index(); i < m; i += 32) {
+      Sum sum = 0;
+#pragma unroll 1
+      for (u32 lanes = firing; lanes; lanes &= lanes - 1) {
+        sum += t.clauses.weights[static_cast<u64>(32 * chunk + __ffs(lanes) - 1) * m + i];
+      }
+      add(votes + i, sum);
+    }
+  }
+}
+
+// The ballot: words through which votes cross between blocks, without a fence. Each word is the
+// sum of arrivals << 48 and of votes since the launch, so that it tells by itself who has arrived.
+// A block has a step's votes when the arrivals since its last reading are those of all blocks.
+// There are two words per output, by turns: nobody can arrive at the next step but one before
+// everybody has read this one.
+__device__ __forceinline__ void cast(u64* word, i64 votes) {
+  const u64 ballot = (u64{1} << 48) + static_cast<u64>(votes);
+  asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(word), "l"(ballot) : "memory");
+}
+
+__device__ __forceinline__ i64 collect(const u64* word, u64& before) {
+  for (;;) {
+    u64 now;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(now) : "l"(word) : "memory");
+    const i64 news = static_cast<i64>(now - before);
+    const i64 votes = static_cast<i64>(static_cast<u64>(news) << 16) >> 16;
+    if (static_cast<u32>((news - votes) >> 48) == gridDim.x) {
+      before = now;
+      return votes;
+    }
+  }
+}
+
+// distance * scale / (2 T), rounded down, and at most 2**32, which is certainty. The quotient is
+// estimated with the inverse, and corrected: a division of 64 bits would take far longer.
+__device__ __forceinline__ u64 scaled(const Machine& machine, u64 distance, u64 scale) {
+  const u64 full = 2 * static_cast<u64>(machine.spec.T);
+  const u64 product = distance * scale;
+  if (scale > u64{1} << 32 && (__umul64hi(distance, scale) || product >= full << 32)) {
+    return u64{1} << 32;
+  }
+  u64 quotient = static_cast<u64>(static_cast<double>(product) * machine.per_full);
+  if (quotient * full > product) --quotient;
+  if (product - quotient * full >= full) ++quotient;
+  return quotient;
+}
+
+// Below which random number a pair of output i is selected: how far its votes are from the target.
+__device__ void set_thresholds(Trainer& t, u32 i, i64 votes, u8 target, const u64* scale) {
+  const Machine& machine = t.machine;
+  const i64 clipped = min(max(votes, -machine.spec.T), machine.spec.T);
+  const u64 distance =
+      static_cast<u64>(target ? machine.spec.T - clipped : machine.spec.T + clipped);
+  const u64 factor1 = machine.spec.e_scales_type2 || target ? scale[0] : scale[1];
+  const u64 factor2 = machine.spec.e_scales_type2 ? scale[1] : factor1;
+  t.outputs.threshold[i] = scaled(machine, distance, factor1);
+  t.outputs.threshold[machine.spec.m + i] = scaled(machine, distance, factor2);
+  t.outputs.target[i] = target;
+}
+
+// How well the votes met the targets of an earlier turn; lanes of one warp.
+__device__ __forceinline__ void count(const Trainer& t, u32 turn, u64& hits, u64& correct) {
+  const u32 m = t.machine.spec.m;
+  const i64* total = t.outputs.total + turn % 2 * m;
+  const u8* target = t.task.targets + static_cast<u64>(turn) * m;
+  i64 best = 0;
+  u32 winner = m, met = 0;
+  for (u32 i = lane_index(); i < m; i += 32) {
+    if (winner == m || total[i] > best) best = total[i], winner = i;
+    met += (total[i] >= 0) == (target[i] == 1);
+  }
+  for (u32 s = 16; s; s /= 2) {
+    const i64 other = __shfl_xor_sync(kAll, best, s);
+    const u32 rival = __shfl_xor_sync(kAll, winner, s);
+    if (rival < m && (winner == m || other > best || (other == best && rival < winner))) {
+      best = other, winner = rival;
+    }
+  }
+  hits += target[winner];
+  correct += warp_reduce<kSum>(met);
+}
