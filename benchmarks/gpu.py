@@ -83,7 +83,7 @@ def model(n: int, backend: str = "cuda", **options: Any) -> cotm.CoTMClassifier:
 def barrier_microseconds(launch: LaunchLayout, m: int, steps: int = 20_000) -> float:
     """How long the blocks of a launch take to exchange the votes of one example."""
     options = dict(ENTRY="u16", SUM="i32", SHARED=0, LISTED=0, SEARCHES=0, LONG_ROWS=0, MANY=0,
-                   LIMITED=0, THREADS=1024)  # fmt: skip
+                   LIMITED=0, HEAVY=0, THREADS=1024)  # fmt: skip
     module = cp.RawModule(
         code=inlined("votes.cuh") + BARRIER,
         options=("-std=c++17", *(f"-DCOTM_{key}={value}" for key, value in options.items())),

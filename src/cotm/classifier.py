@@ -63,13 +63,11 @@ class CoTMClassifier(TsetlinClassifier):
     booleanize : "auto", None, or transformer, default="auto"
         How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
-        None: X must hold bits. A transformer is anything with ``fit_transform`` and ``transform``
-        that give 0 and 1, such as :class:`cotm.Thermometer`.
+        None: X must hold bits. Transformers give 0 and 1, as :class:`cotm.Thermometer` does.
     class_weight : dict or "balanced", default=None
-        Factors on the selection probability by class: ``{label: factor}``, or "balanced" for
-        factors that are inverse to how often a class occurs. Above 1, those of the other classes
-        are lowered instead, to a tenth at the most. Sample weights come on top, and do count
-        above 1.
+        Factors on the selection probability by class, ``{label: factor}``; "balanced" gives rare
+        classes larger ones. Above 1, those of the other classes are lowered instead, to a tenth
+        at the most. Sample weights come on top, and do count above 1.
     shuffle : bool, default=True
         Present examples in a new order each epoch.
     early_stopping : bool, default=False
@@ -96,8 +94,7 @@ class CoTMClassifier(TsetlinClassifier):
         1: an estimate of time and memory, then a progress bar on a terminal and lines elsewhere;
         2: lines everywhere.
     random_state : int, default=None
-        The seed; None draws one, and ``seed_`` tells which. A ``numpy.random.RandomState`` works
-        too.
+        The seed, or a ``numpy.random.RandomState``; None draws one, and ``seed_`` tells which.
 
     Attributes
     ----------
@@ -280,13 +277,11 @@ class TMClassifier(TsetlinClassifier):
     booleanize : "auto", None, or transformer, default="auto"
         How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
-        None: X must hold bits. A transformer is anything with ``fit_transform`` and ``transform``
-        that give 0 and 1, such as :class:`cotm.Thermometer`.
+        None: X must hold bits. Transformers give 0 and 1, as :class:`cotm.Thermometer` does.
     class_weight : dict or "balanced", default=None
-        Factors on the selection probability by class: ``{label: factor}``, or "balanced" for
-        factors that are inverse to how often a class occurs. Above 1, those of the other classes
-        are lowered instead, to a tenth at the most. Sample weights come on top, and do count
-        above 1.
+        Factors on the selection probability by class, ``{label: factor}``; "balanced" gives rare
+        classes larger ones. Above 1, those of the other classes are lowered instead, to a tenth
+        at the most. Sample weights come on top, and do count above 1.
     shuffle : bool, default=True
         Present examples in a new order each epoch.
     early_stopping : bool, default=False
@@ -313,8 +308,7 @@ class TMClassifier(TsetlinClassifier):
         1: an estimate of time and memory, then a progress bar on a terminal and lines elsewhere;
         2: lines everywhere.
     random_state : int, default=None
-        The seed; None draws one, and ``seed_`` tells which. A ``numpy.random.RandomState`` works
-        too.
+        The seed, or a ``numpy.random.RandomState``; None draws one, and ``seed_`` tells which.
 
     Attributes
     ----------

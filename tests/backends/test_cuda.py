@@ -59,10 +59,50 @@ def nvcc():
 
 
 VARIANTS = [
-    dict(ENTRY="u16", SUM="i32", SHARED=255, LISTED=0, SEARCHES=1, LONG_ROWS=0, MANY=0, LIMITED=0),
-    dict(ENTRY="u16", SUM="i32", SHARED=127, LISTED=1, SEARCHES=1, LONG_ROWS=0, MANY=0, LIMITED=0),
-    dict(ENTRY="u32", SUM="i64", SHARED=0, LISTED=1, SEARCHES=1, LONG_ROWS=1, MANY=1, LIMITED=1),
-    dict(ENTRY="u32", SUM="i64", SHARED=11, LISTED=0, SEARCHES=0, LONG_ROWS=0, MANY=1, LIMITED=0),
+    dict(
+        ENTRY="u16",
+        SUM="i32",
+        SHARED=255,
+        LISTED=0,
+        SEARCHES=1,
+        LONG_ROWS=0,
+        MANY=0,
+        LIMITED=0,
+        HEAVY=0,
+    ),
+    dict(
+        ENTRY="u16",
+        SUM="i32",
+        SHARED=127,
+        LISTED=1,
+        SEARCHES=1,
+        LONG_ROWS=0,
+        MANY=0,
+        LIMITED=0,
+        HEAVY=1,
+    ),
+    dict(
+        ENTRY="u32",
+        SUM="i64",
+        SHARED=0,
+        LISTED=1,
+        SEARCHES=1,
+        LONG_ROWS=1,
+        MANY=1,
+        LIMITED=1,
+        HEAVY=0,
+    ),
+    dict(
+        ENTRY="u32",
+        SUM="i64",
+        SHARED=11,
+        LISTED=0,
+        SEARCHES=0,
+        LONG_ROWS=0,
+        MANY=1,
+        LIMITED=0,
+        HEAVY=1,
+    ),
 ]
 
 

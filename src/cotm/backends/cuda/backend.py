@@ -157,8 +157,8 @@ class CudaBackend:
         }
         return fill_struct("Machine", values)
 
-    def _kernel(self, name: str, terms: int = 0) -> Any:
-        """A kernel whose sums hold ``terms`` weights."""
+    def _kernel(self, name: str, terms: int = 0, heavy: bool = False) -> Any:
+        """A kernel whose sums hold ``terms`` weights; ``heavy``: of examples above weight 1."""
         file = _FILES[name]
         if file == "data.cu":
             return device.module(self._index, file).get_function(name)
@@ -179,6 +179,7 @@ class CudaBackend:
             "LONG_ROWS": training and self._layout.row_words > 1,
             "MANY": training and self.spec.m > 32,
             "LIMITED": training and self.spec.max_literals > 0,
+            "HEAVY": heavy,
         }
         chosen = tuple(
             f"{key}={value if isinstance(value, str) else int(value)}"
@@ -359,7 +360,8 @@ class CudaBackend:
         values |= {"step": step, "count": len(order), "one_scale": one_scale}
         task = fill_struct("Task", values)
         self._grow_weights(len(order))
-        kernel = self._kernel("train", -(-spec.n // launch.blocks))
+        heavy = bool((scales > 2**32).any())
+        kernel = self._kernel("train", -(-spec.n // launch.blocks), heavy)
         kernel.max_dynamic_shared_size_bytes = self._most_shared  # the same for all machines
         kernel(
             (launch.blocks,),

@@ -11,6 +11,7 @@ constexpr bool kSearches = COTM_SEARCHES;   // examples have several patches
 constexpr bool kLongRows = COTM_LONG_ROWS;  // a row of an image takes several words
 constexpr bool kMany = COTM_MANY;           // more outputs than lanes
 constexpr bool kLimited = COTM_LIMITED;     // max_literals is set
+constexpr bool kHeavy = COTM_HEAVY;         // some example has a weight above 1
 constexpr bool kListed = COTM_LISTED;       // a block lists the clauses that get feedback; else its
                                             // warps look through their own
 constexpr u32 kThreads = COTM_THREADS;      // at most, of a block in training

@@ -63,8 +63,8 @@ __device__ __forceinline__ i64 collect(const u64* word, u64& before) {
 __device__ __forceinline__ u64 scaled(const Machine& machine, u64 distance, u64 scale) {
   const u64 full = 2 * static_cast<u64>(machine.spec.T);
   const u64 product = distance * scale;
-  if (scale > u64{1} << 32 && (__umul64hi(distance, scale) || product >= full << 32)) {
-    return u64{1} << 32;
+  if constexpr (kHeavy) {  // without, no product is beyond certainty
+    if (__umul64hi(distance, scale) || product >= full << 32) return u64{1} << 32;
   }
   u64 quotient = static_cast<u64>(static_cast<double>(product) * machine.per_full);
   if (quotient * full > product) --quotient;
