@@ -27,7 +27,7 @@ class Machine {
   void mark();
   void undo();
 
-  // In a forked child, where the threads that held the locks are not; there is no other thread.
+  // For a forked child, in which the threads that held the locks do not exist, nor any other.
   void renew_locks();
 
   const Spec& spec() const { return clauses_.spec; }
