@@ -38,11 +38,7 @@ class Lock:
 
     def is_mine(self) -> bool:
         """Whether this thread holds it."""
-        if not self._lock.acquire(blocking=False):
-            return False
-        held = self._depth > 0
-        self._lock.release()
-        return held
+        return self._lock._is_owned()  # type: ignore[attr-defined, no-any-return]
 
     def is_outermost(self) -> bool:
         """Whether this thread, which holds it, has taken it once only."""
@@ -50,15 +46,26 @@ class Lock:
 
     def take(self, *, blocking: bool = True) -> bool:
         """Take it, as entering does; whether it could be had."""
-        if not self._lock.acquire(blocking=blocking):
-            return False
-        self._depth += 1
+        if self.is_mine():
+            self._depth += 1
+            return True
+        try:
+            if not self._lock.acquire(blocking=blocking):
+                return False
+            self._depth = 1
+        except BaseException:  # Ctrl-C, which may come when it has just been taken
+            if self.is_mine():
+                self._depth = 0
+                self._lock.release()
+            raise
         return True
 
     def leave(self) -> None:
         """What leaving does."""
-        if self._depth:  # else this is a child that was forked while its parent held it
-            self._depth -= 1
+        if self._depth == 0:  # a child that was forked while its parent held it
+            return
+        self._depth -= 1
+        if self._depth == 0:
             self._lock.release()
 
     def __enter__(self) -> None:
