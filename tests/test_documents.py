@@ -1,5 +1,6 @@
 """What README and examples show does run."""
 
+import doctest
 import importlib.metadata
 import re
 import subprocess
@@ -109,3 +110,9 @@ def test_the_map_in_contributing_names_every_module():
 def test_citation_names_the_version():
     (version,) = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
     assert version == cotm.__version__ == importlib.metadata.version("cotm")
+
+
+def test_the_examples_of_documents_are_true():
+    for name in ("state.md",):
+        failed, tried = doctest.testfile(str(ROOT / "docs" / name), module_relative=False)
+        assert tried and not failed, name
