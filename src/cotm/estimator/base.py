@@ -241,14 +241,34 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
         return fitted.machine.votes(fitted.reader.read(X), n_jobs=self.n_jobs)
 
     def votes(self, X: Any) -> NDArray[np.int64]:
-        """Vote sums per output, integers (N, m), unclipped."""
+        """Count the votes for each output.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or frame
+            As in :meth:`fit`: (N, features), or images.
+
+        Returns
+        -------
+        int64 (N, outputs)
+            The sum of the weights of all clauses that fire, not clipped to the margin. With
+            ``average`` that of all states that vote.
+        """
         return self._votes(self._now(), X)
 
     def clause_outputs(self, X: Any) -> NDArray[np.bool_]:
-        """Which clauses fire on each example, (N, n_clauses).
+        """Tell which clauses fire on each example.
 
-        With ``average`` the clauses of all states that vote, as in :attr:`weights_`; the product
-        of the two is :meth:`votes`.
+        Parameters
+        ----------
+        X : array, sparse matrix, or frame
+            As in :meth:`fit`: (N, features), or images.
+
+        Returns
+        -------
+        bool (N, n_clauses)
+            With ``average`` the clauses of all states that vote, as in :attr:`weights_`; the
+            product of the two is :meth:`votes`. A clause without literals never fires.
         """
         fitted = self._now()
         return fitted.machine.clause_outputs(fitted.reader.read(X), n_jobs=self.n_jobs)
@@ -273,32 +293,68 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
         feature_names : sequence of str, optional
             What to call the bits of X where the model has not seen names, as with the sparse
             matrix of a vectorizer.
+
+        Returns
+        -------
+        list of :class:`cotm.Rule`
+            Each has the conditions, the votes for each class, and a text.
         """
         still = self._still()
         return rules(still, label, top, feature_names, merge=still.machine_.n_states_ > 1)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels, (N,); with several labels an indicator matrix (N, m)."""
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or frame
+            As in :meth:`fit`: (N, features), or images.
+
+        Returns
+        -------
+        array (N,), or (N, outputs) with several labels
+            The class with the most votes, the first of equals. With several labels 1 where an
+            output has 0 votes or more.
+        """
         fitted = self._now()
         return fitted.outputs.labels(self._votes(fitted, X), fitted.classes)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Confidence: votes (N, m); with two classes their difference (N,).
+        """Tell how sure predictions are, in votes.
 
-        With several labels ``votes + 0.5``, whose sign is the prediction.
+        Parameters
+        ----------
+        X : array, sparse matrix, or frame
+            As in :meth:`fit`: (N, features), or images.
+
+        Returns
+        -------
+        float64 (N, outputs), or (N,) with two classes
+            The votes; with two classes those for the second less those for the first. With
+            several labels ``votes + 0.5``, whose sign is the prediction.
         """
         fitted = self._now()
         return fitted.outputs.scores(self._votes(fitted, X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities, (N, m): a squashed ranking of the votes.
+        """Predict probabilities: a squashed ranking of the votes.
 
-        The softmax of votes in units of the margin T (with several labels, the logistic
+        They are the softmax of votes in units of the margin T (with several labels, the logistic
         function of each), times a sharpness that makes them about as often right as they say.
         Early stopping learns it from the examples held out; otherwise a second, smaller machine
         learns it from a sample of the training examples, the first time it is needed. That takes
         a fraction of what fitting took, or with few examples about as long. ``partial_fit`` alone
         leaves it at a usual value.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or frame
+            As in :meth:`fit`: (N, features), or images.
+
+        Returns
+        -------
+        float64 (N, outputs)
+            In the order of :attr:`classes_`. With several labels each is a probability of its own.
         """
         fitted = self._now()
         examples = fitted.reader.read(X)
