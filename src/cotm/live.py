@@ -237,12 +237,17 @@ class LiveMachine:
 
     def _recover(self) -> None:
         """Go back from a pass that was left while it was being undone, if there is one."""
-        if self._pass_begun and self._training_lock.take(blocking=False):
-            try:
-                if self._pass_begun and self._training_lock.is_outermost():
-                    self._go_back()
-            finally:
-                self._training_lock.leave()
+        lock = self._training_lock
+        if not self._pass_begun or lock.is_mine():  # or this thread is in the middle of it
+            return
+        try:
+            if lock.acquire(blocking=False) and self._pass_begun:
+                self._go_back()
+        finally:
+            try:  # noqa: SIM105 - Ctrl-C could come between entering `suppress` and the release
+                lock.release()
+            except RuntimeError:  # somebody else has it, and is training
+                pass
 
     def _go_back(self) -> None:
         before = self._before_pass

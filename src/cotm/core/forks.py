@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 import weakref
-from types import TracebackType
+from _thread import RLock
 from typing import Any
 
 _everyone: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -25,59 +24,32 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_tell_everyone)
 
 
-class Lock:
-    """A reentrant lock that a forked child finds open, and so does whoever unpickles it."""
+class Lock(RLock):  # type: ignore[misc]
+    """A reentrant lock that a forked child finds open, and so does whoever unpickles it.
+
+    Entering and leaving are the interpreter's own: with methods in Python, Ctrl-C could come
+    between taking the lock and the block, or just before it is left, and leave it closed for ever.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._depth = 0  # how often who holds it has taken it
+        self._inherited = False
         tell_after_fork(self)
 
     def _after_fork(self) -> None:
-        self._lock, self._depth = threading.RLock(), 0
+        if self._owned():  # by the thread that goes on in the child, and will leave it
+            self._inherited = True
+        else:
+            self._at_fork_reinit()  # type: ignore[attr-defined]
+
+    def _owned(self) -> bool:
+        return self._is_owned()  # type: ignore[attr-defined, no-any-return]
 
     def is_mine(self) -> bool:
-        """Whether this thread holds it."""
-        return self._lock._is_owned()  # type: ignore[attr-defined, no-any-return]
-
-    def is_outermost(self) -> bool:
-        """Whether this thread, which holds it, has taken it once only."""
-        return self._depth == 1
-
-    def take(self, *, blocking: bool = True) -> bool:
-        """Take it, as entering does; whether it could be had."""
-        if self.is_mine():
-            self._depth += 1
-            return True
-        try:
-            if not self._lock.acquire(blocking=blocking):
-                return False
-            self._depth = 1
-        except BaseException:  # Ctrl-C, which may come when it has just been taken
-            if self.is_mine():
-                self._depth = 0
-                self._lock.release()
-            raise
-        return True
-
-    def leave(self) -> None:
-        """What leaving does."""
-        if self._depth == 0:  # a child that was forked while its parent held it
-            return
-        self._depth -= 1
-        if self._depth == 0:
-            self._lock.release()
-
-    def __enter__(self) -> None:
-        self.take()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.leave()
+        """Whether this thread has taken it, in this process."""
+        if not self._owned():
+            self._inherited = False
+            return False
+        return not self._inherited
 
     def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
         return Lock, ()

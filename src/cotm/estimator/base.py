@@ -189,13 +189,20 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
         """This estimator as it is now, whatever other threads do: state and epochs fit."""
         lock = self._training_lock()
         while True:
-            if lock.take(blocking=False):  # nobody trains, or this thread does, between epochs
-                fitted = self._now()
-                state: Snapshot | None = fitted.machine.snapshot()
-                lock.leave()
-            else:
-                fitted = self._now()
-                state = fitted.machine.snapshot_at(fitted.progress.step)
+            mine = lock.is_mine()  # this thread trains, and is between epochs
+            try:
+                if mine or lock.acquire(blocking=False):  # or nobody does
+                    fitted = self._now()
+                    state: Snapshot | None = fitted.machine.snapshot()
+                else:
+                    fitted = self._now()
+                    state = fitted.machine.snapshot_at(fitted.progress.step)
+            finally:
+                try:
+                    if not mine:
+                        lock.release()
+                except RuntimeError:  # somebody else has it, and is training
+                    pass
             if state is not None:
                 break
             time.sleep(1e-4)  # an epoch is just being recorded
