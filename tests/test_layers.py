@@ -23,6 +23,7 @@ LAYERS = [
     "files",
     "estimator",
     "classifier",
+    "loading",
     "datasets",
     "experiments",
     "cli",

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from .booleanize import Thermometer as Thermometer
     from .classifier import CoTMClassifier as CoTMClassifier
     from .classifier import TMClassifier as TMClassifier
-    from .classifier import load as load
     from .conditions import Condition as Condition
     from .core.state import Snapshot as Snapshot
     from .estimator.checkpoint import Checkpoint as Checkpoint
     from .estimator.training import Callback as Callback
     from .files import ModelFileError as ModelFileError
+    from .loading import load as load
     from .machine import Machine as Machine
     from .model.fitted import Record as Record
     from .rules import Rule as Rule
@@ -47,7 +47,7 @@ _HOMES = {
     "Snapshot": "core.state",
     "TMClassifier": "classifier",
     "Thermometer": "booleanize",
-    "load": "classifier",
+    "load": "loading",
 }
 
 __all__ = sorted(_HOMES)

@@ -1,16 +1,13 @@
-"""The public classifiers and their parameters, and how they come from model files."""
+"""The public classifiers: their parameters and documentation."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from . import files
 from .estimator.base import TsetlinClassifier
-from .estimator.settings import check_parameters
 from .estimator.training import Callback
 from .model.inputs import BitTransformer
 
@@ -415,35 +412,3 @@ class TMClassifier(TsetlinClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
-
-
-_KINDS: dict[str, type[CoTMClassifier] | type[TMClassifier]] = {
-    kind._kind: kind for kind in (CoTMClassifier, TMClassifier)
-}
-
-
-def load(path: str | os.PathLike[str]) -> CoTMClassifier | TMClassifier:
-    """Read a classifier that ``save`` or :class:`cotm.Checkpoint` wrote.
-
-    It predicts and trains on exactly as the one that was saved. Nothing in the file is
-    executed. A file that is damaged, foreign or of a newer version of cotm gives a
-    :class:`ModelFileError`.
-
-    Examples
-    --------
-    >>> import os, tempfile, cotm
-    >>> model = cotm.CoTMClassifier(20, random_state=0).fit([[0], [1], [0], [1]], list("abab"))
-    >>> path = os.path.join(tempfile.mkdtemp(), "model.cotm")
-    >>> model.save(path)
-    >>> bool((cotm.load(path).memory_ == model.memory_).all())
-    True
-    """
-    return files.load(path, restored)
-
-
-def restored(saved: files.SavedModel) -> CoTMClassifier | TMClassifier:
-    """The classifier that a model file holds; a ValueError where a parameter cannot be."""
-    model = _KINDS[saved.kind](**saved.parameters)
-    check_parameters(model)
-    model._fitted = saved.fitted
-    return model

@@ -33,7 +33,7 @@ def kinds():
         yield pytest.param(kind, id=kind.name, marks=mark)
 
 
-every_kind = pytest.mark.parametrize("kind", kinds())
+every_kind = pytest.mark.parametrize("kind", list(kinds()))
 
 
 def start(kind, spec, memory, weights, threads=2):

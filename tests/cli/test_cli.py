@@ -25,6 +25,7 @@ import cotm
 from cotm import cli
 from cotm.cli.data.missing import MISSING_TEXTS
 from cotm.cli.options import PARAMETER_OPTIONS
+from cotm.core.parameters import OPTIONS
 
 
 @pytest.fixture(scope="module")
@@ -279,7 +280,8 @@ def test_every_option_reaches_the_classifier(folder: Path, tmp_path: Path) -> No
     }  # fmt: skip
     parameters = cotm.load(out).get_params()
     assert {name: parameters[name] for name in expected} == expected
-    assert set(expected) == set(PARAMETER_OPTIONS)
+    # Learning options that are not here are tested one by one in tests/core/test_parameters.py.
+    assert set(PARAMETER_OPTIONS) - set(OPTIONS) <= set(expected)
 
 
 def test_options_are_those_that_messages_name() -> None:
@@ -298,7 +300,7 @@ def test_help_shows_the_library_defaults() -> None:
             shown = hints[name].__metadata__[0].show_default
             assert str(shown).split(",")[0] == str(default), name
             checked += 1
-    assert checked == 12
+    assert checked >= 12
     assert hints["missing"].__metadata__[0].show_default == ", ".join(MISSING_TEXTS[1:])
     model = cotm.CoTMClassifier(1000, epochs=0).fit([[0], [1]], [0, 1])
     margin = model.T_ / 1000

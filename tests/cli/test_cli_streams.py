@@ -284,5 +284,5 @@ def test_terminal_of_another_alphabet(folder: Path) -> None:
 def test_odd_numbers_in_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = cotm.load(folder / "m.cotm")
     model.history_[-1]["train_accuracy"] = 10**400
-    monkeypatch.setattr("cotm.classifier.restored", lambda saved: model)
+    monkeypatch.setattr("cotm.loading.restored", lambda saved: model)
     assert "too large to show" in run("info", folder / "m.cotm").stdout

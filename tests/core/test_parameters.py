@@ -94,7 +94,7 @@ def test_an_option_reaches_the_backends(name):
     plain = MachineParameters(sharing=name != "weighted")
     changed = dataclasses.replace(plain, **{name: another(name)})
     same = Spec.of(plain, grid, 2, seed=0) == Spec.of(changed, grid, 2, seed=0)
-    assert same == (name in NOT_IN_SPEC)
+    assert same == (name in NOT_IN_SPEC), f"what do backends get of {name}? see core/spec.py"
     if name == "e":
         ones = np.ones(1)
         assert (selection_scale(plain.e, ones) != selection_scale(changed.e, ones)).any()
@@ -105,7 +105,8 @@ SPEC_FIELDS = [field.name for field in dataclasses.fields(Spec) if field.name !=
 
 @pytest.mark.parametrize("name", SPEC_FIELDS)
 def test_every_part_of_a_spec_is_drawn_for_comparisons_of_backends(name):
-    assert len({getattr(random_configuration(seed, rows=1).spec, name) for seed in range(60)}) > 1
+    drawn = {getattr(random_configuration(seed, rows=1).spec, name) for seed in range(60)}
+    assert len(drawn) > 1, f"let tests/configurations.py draw {name}"
 
 
 def trained(spec):
@@ -131,10 +132,13 @@ def test_the_reference_uses_every_part_of_a_spec(name):
     base = Spec(
         n=9, m=3, grid=PatchGrid.flat(5), T=9, q=6554, N=20, sharing=name != "learn_weights"
     )
-    value = change[name] if name in change else not getattr(base, name)
+    is_flag = isinstance(getattr(base, name), bool)
+    assert is_flag or name in change, f"say here which value of {name} must change what is learned"
+    value = not getattr(base, name) if is_flag else change[name]
     changed = dataclasses.replace(base, **{name: value})
     before, after = trained(base), trained(changed)
-    assert any((one != other).any() for one, other in zip(before, after, strict=True))
+    differ = any((one != other).any() for one, other in zip(before, after, strict=True))
+    assert differ, f"{name}={value} changes nothing that backends/reference.py learns"
 
 
 @pytest.mark.parametrize("name", SET_BY_USERS)

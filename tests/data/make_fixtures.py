@@ -22,14 +22,12 @@ from sklearn.datasets import load_iris
 
 from cotm import CoTMClassifier
 from cotm.files.encode import encode
-from cotm.files.upgrade import FORMAT
+from cotm.files.upgrade import FORMAT, LATER_FIELDS, LATER_OPTIONS
 
 #: What format1.cotm does not have, although it is of format 1: paths into the header.
 LATER = {
-    ("scored_from",),
-    ("data",),
-    ("sharpness",),
-    ("parameters", "average"),
+    *((name,) for name in LATER_FIELDS),
+    *(("parameters", name) for name in LATER_OPTIONS),
     ("booleanizer", "types"),
 }
 

@@ -18,11 +18,11 @@ from sklearn.datasets import load_digits, load_iris
 import cotm
 from cotm import CoTMClassifier, ModelFileError, TMClassifier
 from cotm.booleanize import state
-from cotm.classifier import restored
 from cotm.core.state import EarlierState, Snapshot
 from cotm.files import OPTIONS, SavedModel, container, encode, load, save, upgrade
 from cotm.files.decode import FIELDS
 from cotm.files.parameters import SHARING
+from cotm.loading import restored
 from cotm.model.fitted import Fitted, TrainingProgress
 from cotm.model.inputs import InputReader
 from cotm.model.probabilities import Sharpness

@@ -58,8 +58,8 @@ def _backend_status(name: str) -> str:
 
 
 def _model_facts(path: Path) -> dict[str, str]:
-    from ..classifier import restored
     from ..files import load
+    from ..loading import restored
 
     # The file is read once, as it may be a pipe.
     model, saved = load(path, lambda saved: (restored(saved), saved))

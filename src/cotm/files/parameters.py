@@ -106,7 +106,7 @@ def decode_parameters(kind: Any, encoded: dict[str, Any], booleanizer: Any) -> d
         if name not in OPTIONS[kind]:
             raise UnknownError(f"option {name!r:.100} is unknown")
     for name in OPTIONS[kind]:
-        expect(name in encoded, f"option {name!r} is missing")
+        expect(name in encoded, f"option {name!r} is missing, and is not in LATER_OPTIONS")
     parameters = from_plain(encoded)
     check_settings(parameters)
     if parameters["booleanize"] == _FITTED:

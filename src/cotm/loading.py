@@ -1,0 +1,40 @@
+"""Classifiers from model files."""
+
+from __future__ import annotations
+
+import os
+
+from . import files
+from .classifier import CoTMClassifier, TMClassifier
+from .estimator.settings import check_parameters
+
+_KINDS: dict[str, type[CoTMClassifier] | type[TMClassifier]] = {
+    kind._kind: kind for kind in (CoTMClassifier, TMClassifier)
+}
+
+
+def load(path: str | os.PathLike[str]) -> CoTMClassifier | TMClassifier:
+    """Read a classifier that ``save`` or :class:`cotm.Checkpoint` wrote.
+
+    It predicts and trains on exactly as the one that was saved. Nothing in the file is
+    executed. A file that is damaged, foreign or of a newer version of cotm gives a
+    :class:`ModelFileError`.
+
+    Examples
+    --------
+    >>> import os, tempfile, cotm
+    >>> model = cotm.CoTMClassifier(20, random_state=0).fit([[0], [1], [0], [1]], list("abab"))
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.cotm")
+    >>> model.save(path)
+    >>> bool((cotm.load(path).memory_ == model.memory_).all())
+    True
+    """
+    return files.load(path, restored)
+
+
+def restored(saved: files.SavedModel) -> CoTMClassifier | TMClassifier:
+    """The classifier that a model file holds; a ValueError where a parameter cannot be."""
+    model = _KINDS[saved.kind](**saved.parameters)
+    check_parameters(model)
+    model._fitted = saved.fitted
+    return model
