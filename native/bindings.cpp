@@ -103,6 +103,18 @@ void require_fit(const cotm::Spec& spec, const Memory& memory, const Weights& we
           "memory and weights must fit n, m and the grid");
 }
 
+template <class T>
+void clause_outputs(const cotm::Machine& machine, const cotm::Examples& examples, unsigned threads,
+                    const Out<T, 2>& out) {
+  require_fit(machine, examples);
+  require(out.shape(0) == examples.size() && out.shape(1) == machine.spec().n,
+          "outputs must have one row per example and one column per clause");
+  require(machine.spec().is_graded() != std::is_same_v<T, bool>,
+          "outputs must be flags of strict clauses, and 32-bit integers of graded ones");
+  const nb::gil_scoped_release release;
+  machine.clause_outputs(examples, threads, out.data());
+}
+
 // A pass, with what it reads.
 class Training {
  public:
@@ -181,17 +193,9 @@ void bind_machine(nb::module_& module) {
             machine.votes(examples, threads, out.data());
           },
           "examples"_a, "threads"_a, "out"_a.noconvert())
-      .def(
-          "clause_outputs",
-          [](const cotm::Machine& machine, const cotm::Examples& examples, unsigned threads,
-             const Out<bool, 2>& out) {
-            require_fit(machine, examples);
-            require(out.shape(0) == examples.size() && out.shape(1) == machine.spec().n,
-                    "outputs must have one row per example and one column per clause");
-            const nb::gil_scoped_release release;
-            machine.clause_outputs(examples, threads, out.data());
-          },
-          "examples"_a, "threads"_a, "out"_a.noconvert())
+      .def("clause_outputs", &clause_outputs<bool>, "examples"_a, "threads"_a, "out"_a.noconvert())
+      .def("clause_outputs", &clause_outputs<int32_t>, "examples"_a, "threads"_a,
+           "out"_a.noconvert())
       .def(
           "state",
           [](const cotm::Machine& machine, const Out<int8_t, 2>& memory,

@@ -15,11 +15,11 @@ Clauses::Clauses(const Spec& spec, const Kernels& kernels, const int8_t* outer_m
       words(literal_words(spec.grid)),
       memory(spec.n * row_entries()),
       weights(size_t{spec.n} * spec.m),
-      lists(spec.n, layout),
+      lists(spec.n, layout, spec.most()),
       spread(words * 32),
       valid(first_bits(spec.grid.n_literals(), words)),
       touched(spec.n),
-      include_(words) {
+      scratch(words) {
   const size_t features = spec.grid.n_features();
   std::copy_n(outer_weights, weights.size(), weights.data());
   for (size_t k = 0; k < spread.size(); ++k) spread[k] = cotm::spread(static_cast<uint32_t>(k));
@@ -31,7 +31,7 @@ Clauses::Clauses(const Spec& spec, const Kernels& kernels, const int8_t* outer_m
       to[inner_literal(k, false)] = from[outer_literal(k, false, features)];
       to[inner_literal(k, true)] = from[outer_literal(k, true, features)];
     }
-    list_literals(j);
+    list_literals(j, scratch.data());
   }
 }
 
@@ -48,16 +48,16 @@ void Clauses::copy_to(int8_t* outer_memory, int32_t* outer_weights) const {
   }
 }
 
-void Clauses::list_literals(size_t clause) {
+void Clauses::list_literals(size_t clause, uint64_t* include) {
   const int8_t* entries = row(clause);
   for (size_t w = 0; w < words; ++w) {
     uint64_t excluded = 0;  // an entry below 0 has its highest bit set
     for (size_t k = 0; k < 64; ++k) {
       excluded |= static_cast<uint64_t>(static_cast<uint8_t>(entries[64 * w + k]) >> 7) << k;
     }
-    include_[w] = ~excluded;
+    include[w] = ~excluded;
   }
-  lists.rebuild(clause, include_.data(), words);
+  lists.rebuild(clause, include, words);
 }
 
 }  // namespace cotm

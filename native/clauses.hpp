@@ -25,7 +25,8 @@ struct Clauses {
   void copy_to(int8_t* memory, int32_t* weights) const;
 
   // Makes a clause's list anew, from its row. Allocates only for more literals than it ever had.
-  void list_literals(size_t clause);
+  // `include` has room for a bit per literal.
+  void list_literals(size_t clause, uint64_t* include);
 
   size_t row_entries() const { return words * 64; }
   int8_t* row(size_t clause) { return memory.data() + clause * row_entries(); }
@@ -38,12 +39,10 @@ struct Clauses {
   Buffer<int8_t> memory;    // [n][row_entries]
   Buffer<int32_t> weights;  // [n][m]
   IncludeLists lists;
-  Buffer<uint32_t> spread;  // hash32's view of each feature index
-  Buffer<uint64_t> valid;   // which literals of a row are not padding
-  Buffer<uint8_t> touched;  // per clause: given feedback since the machine's mark
-
- private:
-  Buffer<uint64_t> include_;  // of one row, while its list is made
+  Buffer<uint32_t> spread;   // hash32's view of each feature index
+  Buffer<uint64_t> valid;    // which literals of a row are not padding
+  Buffer<uint8_t> touched;   // per clause: given feedback since the machine's mark
+  Buffer<uint64_t> scratch;  // a bit per literal, for whoever has the clauses to itself
 };
 
 }  // namespace cotm

@@ -13,7 +13,7 @@ constexpr size_t kLongRow = 8;  // words of literals from which putting off pays
 DeferredForgetting::DeferredForgetting(Clauses& clauses, ClauseRange range, Matcher& matcher)
     : clauses_(clauses), range_(range), matcher_(matcher) {
   const size_t words = clauses.words;
-  if (!clauses.layout.is_flat() || words < kLongRow) return;
+  if (!clauses.layout.is_flat() || words < kLongRow || clauses.spec.is_sampled()) return;
   if (clauses.row_entries() > Watched::kLiterals) return;
   room_ = static_cast<uint32_t>((2 * words + kWatchLanes - 1) / kWatchLanes * kWatchLanes);
   debts_.resize(range.count);

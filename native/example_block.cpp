@@ -60,8 +60,8 @@ size_t BlockLayout::pixel(size_t y, size_t x) const {
          column / stride_columns_;
 }
 
-Window BlockLayout::window(const uint64_t* include) const {
-  Window window = whole_;
+template <class Visit>
+void BlockLayout::for_each_position(const uint64_t* include, Visit visit) const {
   for (uint32_t w = 0; 64 * w < position_literals_; ++w) {
     uint64_t bits = include[w];
     if (position_literals_ - 64 * w < 64) {
@@ -71,18 +71,42 @@ Window BlockLayout::window(const uint64_t* include) const {
       const uint32_t literal = 64 * w + k;
       const uint32_t feature = literal / 2;
       const bool of_row = feature < row_features_;
-      const uint32_t t = of_row ? feature : feature - row_features_;
-      // Thermometer bit t is set beyond place t.
-      if (literal % 2) {
-        uint32_t& last = of_row ? window.bottom : window.right;
-        last = std::min(last, t);
-      } else {
-        uint32_t& first = of_row ? window.top : window.left;
-        first = std::max(first, t + 1);
-      }
+      visit(of_row, of_row ? feature : feature - row_features_, literal % 2 != 0);
     }
   }
+}
+
+Window BlockLayout::window(const uint64_t* include) const {
+  Window window = whole_;
+  for_each_position(include, [&](bool of_row, uint32_t t, bool negated) {
+    if (negated) {
+      uint32_t& last = of_row ? window.bottom : window.right;
+      last = std::min(last, t);
+    } else {
+      uint32_t& first = of_row ? window.top : window.left;
+      first = std::max(first, t + 1);
+    }
+  });
   return window;
+}
+
+uint32_t BlockLayout::count_positions(const uint64_t* include) const {
+  uint32_t count = 0;
+  for_each_position(include, [&](bool, uint32_t, bool) { ++count; });
+  return count;
+}
+
+void BlockLayout::count_position_misses(const uint64_t* include, uint32_t* of_row,
+                                        uint32_t* of_column) const {
+  const uint32_t rows = whole_.bottom + 1;
+  std::fill_n(of_row, rows, 0);
+  std::fill_n(of_column, columns_, 0);
+  for_each_position(include, [&](bool is_row, uint32_t t, bool negated) {
+    uint32_t* misses = is_row ? of_row : of_column;
+    const uint32_t end = is_row ? rows : columns_;
+    const uint32_t from = negated ? t + 1 : 0, to = negated ? end : t + 1;
+    for (uint32_t place = from; place < to; ++place) ++misses[place];
+  });
 }
 
 void ExampleBlock::read(const Examples& examples, const int64_t* order, size_t count) {

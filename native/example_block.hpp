@@ -36,6 +36,9 @@ class BlockLayout {
   // Literals below this one say where a patch lies. They are not in a block: they make a window.
   uint32_t position_literals() const { return position_literals_; }
   Window window(const uint64_t* include) const;
+  uint32_t count_positions(const uint64_t* include) const;
+  // How many of those included a patch in each row, and in each column, misses.
+  void count_position_misses(const uint64_t* include, uint32_t* of_row, uint32_t* of_column) const;
 
   // Which literals of word w of a row say something about pixels.
   uint64_t content(size_t w) const {
@@ -52,6 +55,11 @@ class BlockLayout {
   size_t negated() const { return negated_; }
 
  private:
+  // Calls visit(is of rows, t, negated) for the included literals of position: thermometer bit t,
+  // which is set beyond place t.
+  template <class Visit>
+  void for_each_position(const uint64_t* include, Visit visit) const;
+
   bool flat_;
   uint32_t channels_, stride_columns_, row_features_, columns_;
   size_t pitch_, row_words_, negated_, words_, row_step_;
@@ -81,16 +89,17 @@ class ExampleBlock {
   uint64_t valid_[kBlockWords] = {};
 };
 
-// Transposes which examples each clause fires on, [clause][groups], to which clauses fire on each
-// example: calls visit(clause word, example group, 64 words of clauses, one per example).
+// Transposes which examples each clause fires on, `groups` words `step` apart per clause, to which
+// clauses fire on each example: calls visit(clause word, example group, 64 words of clauses, one
+// per example).
 template <class Visit>
 void by_example(const Kernels& kernels, const uint64_t* found, size_t clauses, size_t groups,
-                size_t examples, Visit visit) {
+                size_t step, size_t examples, Visit visit) {
   uint64_t square[64];
   for (size_t w = 0; 64 * w < clauses; ++w) {
     const size_t here = std::min<size_t>(64, clauses - 64 * w);
     for (size_t group = 0; 64 * group < examples; ++group) {
-      for (size_t j = 0; j < here; ++j) square[j] = found[(64 * w + j) * groups + group];
+      for (size_t j = 0; j < here; ++j) square[j] = found[(64 * w + j) * step + group];
       std::fill(square + here, square + 64, 0);
       kernels.transpose64(square);
       visit(w, group, square);

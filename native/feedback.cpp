@@ -76,19 +76,22 @@ bool RowUpdater::give_wide(const Feedback& f, int8_t* row) {
   for (size_t l = 0; l < clauses_.row_entries(); ++l) {
     const bool truth = f.truth && has_bit(f.truth, l);
     int32_t delta = 0;
-    for (uint32_t k = 0; k < f.type1; ++k) {
+    const bool open = f.truth && !truth && row[l] < 0 && has_bit(clauses_.valid.data(), l);
+    if (f.sampled) {
+      delta += truth && f.grows ? static_cast<int32_t>(f.type1) : 0;
+      delta -= open ? static_cast<int32_t>(f.type1) : 0;
+    }
+    for (uint32_t k = 0; !f.sampled && k < f.type1; ++k) {
       const uint32_t word = hash32_spread(f.keys[k], clauses_.spread[l / 2]);
       const bool forget = (l % 2 ? word >> 16 : word & 0xFFFF) < f.q;
       if (truth) {
-        delta += f.boost_true_positive || !forget;
+        delta += f.grows && (f.boost_true_positive || !forget);
       } else {
         delta -= forget;
       }
     }
-    if (f.truth && !truth && has_bit(clauses_.valid.data(), l)) {
-      delta += static_cast<int32_t>(f.type2);
-    }
-    const int32_t entry = std::clamp(row[l] + delta, -f.N, f.N - 1);
+    if (open) delta += static_cast<int32_t>(f.type2);
+    const int32_t entry = std::clamp(row[l] + delta, -f.N, f.top);
     const bool flips = (entry >= 0) != (row[l] >= 0);
     changed |= flips;
     if (flips) flipped_[l / 64] |= bit_of(l);
@@ -99,8 +102,40 @@ bool RowUpdater::give_wide(const Feedback& f, int8_t* row) {
   return changed;
 }
 
+void RowUpdater::forget_some(uint32_t local, Key key) {
+  const Spec& spec = clauses_.spec;
+  const size_t features = spec.grid.n_features();
+  const uint64_t literals = spec.grid.n_literals();
+  const uint64_t more = hash32(key, 0xFFFFFFFFu) >> 16;  // whether there is one pick more
+  const uint64_t picks = static_cast<uint64_t>(spec.picks);
+  const uint64_t count = picks / 65536 + (more < picks % 65536);
+  int8_t* const entries = row(local);
+  bool removed = false;
+  for (uint32_t k = 0; k < count; ++k) {
+    const size_t outer = hash32(key, k) * literals >> 32;
+    const bool negated = outer >= features;
+    const size_t l = inner_literal(negated ? outer - features : outer, negated);
+    if (entries[l] == -spec.N) continue;
+    if (entries[l]-- == 0) {
+      exclude(local, static_cast<uint32_t>(l));
+      removed = true;
+    }
+  }
+  if (removed) matcher_.list_changed(local, {.added = false, .removed = true});
+}
+
+// Takes a literal whose entry fell below 0 out of the clause's list.
+void RowUpdater::exclude(uint32_t local, uint32_t literal) {
+  const uint32_t clause = range_.first + local;
+  if (literal < clauses_.layout.position_literals()) {
+    clauses_.list_literals(clause, include_.data());
+  } else {
+    clauses_.lists.remove(clause, literal);
+  }
+}
+
 void RowUpdater::pay(uint32_t local) {
-  Feedback feedback = no_feedback();
+  Feedback feedback = no_feedback(range_.first + local);
   deferred_.add_owed(local, feedback);
   if (!feedback.owed) return;
   give(feedback, row(local));

@@ -15,10 +15,20 @@ class RowUpdater {
   RowUpdater(Clauses& clauses, ClauseRange range, Matcher& matcher);
 
   // What is not feedback yet: the caller adds Types I and II.
-  Feedback no_feedback() const {
+  Feedback no_feedback(uint32_t clause) const {
     const Spec& spec = clauses_.spec;
-    return {.q = spec.q, .N = spec.N, .boost_true_positive = spec.boost_true_positive};
+    return {.q = spec.q,
+            .N = spec.N,
+            .top = spec.top(),
+            .boost_true_positive = spec.boost_true_positive,
+            .grows = !spec.growth_limit || clauses_.lists.literals(clause) <= spec.growth_limit,
+            .sampled = spec.is_sampled(),
+            .graded = spec.is_graded()};
   }
+
+  // One output's Type I to a clause that did not fire, where forgetting is sampled: takes 1 from
+  // the literals that are picked.
+  void forget_some(uint32_t local, Key key);
 
   // One output's Type I to a clause that did not fire, if it can be put off; else use `update`.
   bool can_put_off_one(uint32_t local) const { return deferred_.can_put_off(local, 1); }
@@ -35,6 +45,7 @@ class RowUpdater {
   // seen the beginning.
   void prefetch(uint32_t local, bool fires) const {
     constexpr size_t kLines = 32;
+    if (!fires && clauses_.spec.is_sampled()) return;  // it reads a few entries anywhere
     if (deferred_.is_used()) {
       deferred_.prefetch(local);
       if (!fires) return;
@@ -47,6 +58,7 @@ class RowUpdater {
   RowBits bits() { return {include_.data(), flipped_.data(), near_edge_.data()}; }
   bool give(const Feedback& feedback, int8_t* row);
   bool give_wide(const Feedback& feedback, int8_t* row);
+  void exclude(uint32_t local, uint32_t literal);
   void pay(uint32_t local);
   void limit_literals(uint32_t clause, int8_t* row, uint64_t step_key);
   void choose_admitted(uint32_t clause, size_t room, uint64_t step_key);

@@ -36,11 +36,21 @@ void promote(IncludeList& list, uint32_t ended) {
 
 }  // namespace
 
-IncludeLists::IncludeLists(size_t clauses, const BlockLayout& layout)
+IncludeLists::IncludeLists(size_t clauses, const BlockLayout& layout, uint32_t tolerance)
     : layout_(&layout),
+      tolerance_(tolerance),
+      planes_(static_cast<uint32_t>(std::bit_width(tolerance))),
       lists_(clauses,
              IncludeList{.offsets = nullptr, .length = 0, .capacity = 0, .window = layout.whole()}),
-      storage_(clauses) {}
+      storage_(clauses) {
+  if (!is_graded() || layout.is_flat()) return;
+  const size_t rows = layout.whole().bottom + 1, columns = layout.columns();
+  misses_ = Buffer<uint32_t>(clauses * (rows + columns));
+  for (size_t j = 0; j < clauses; ++j) {
+    lists_[j].row_misses = misses_.data() + j * (rows + columns);
+    lists_[j].column_misses = lists_[j].row_misses + rows;
+  }
+}
 
 void IncludeLists::reserve(size_t clause, uint32_t length) {
   IncludeList& list = lists_[clause];
@@ -79,17 +89,30 @@ ListChange IncludeLists::edit(size_t clause, const uint64_t* include, const uint
       }
     }
   }
-  if (moved) lists_[clause].window = layout_->window(include);
+  if (moved) set_position(clause, include);
   return change;
 }
 
 void IncludeLists::rebuild(size_t clause, const uint64_t* include, size_t words) {
   lists_[clause].length = 0;
-  lists_[clause].window = layout_->window(include);
+  set_position(clause, include);
   for (size_t w = 0; w < words; ++w) {
     for (const uint32_t k : SetBits{include[w] & layout_->content(w)}) {
       add(clause, static_cast<uint32_t>(64 * w) + k);
     }
+  }
+}
+
+// Which patches the literals of position allow, or in how many of them a patch is missed.
+void IncludeLists::set_position(size_t clause, const uint64_t* include) {
+  IncludeList& list = lists_[clause];
+  list.positions = layout_->count_positions(include);
+  if (!is_graded()) {
+    list.window = layout_->window(include);
+  } else if (!layout_->is_flat()) {
+    const size_t rows = layout_->whole().bottom + 1, columns = layout_->columns();
+    uint32_t* misses = misses_.data() + clause * (rows + columns);
+    layout_->count_position_misses(include, misses, misses + rows);
   }
 }
 
@@ -110,19 +133,47 @@ void IncludeLists::assign(size_t clause, const IncludeList& list) {
   std::copy_n(list.offsets, list.length, lists_[clause].offsets);
   lists_[clause].length = list.length;
   lists_[clause].window = list.window;
+  lists_[clause].positions = list.positions;
+  if (!list.row_misses) return;
+  const size_t rows = layout_->whole().bottom + 1, columns = layout_->columns();
+  std::copy_n(list.row_misses, rows + columns, misses_.data() + clause * (rows + columns));
+}
+
+uint32_t IncludeLists::literals(size_t clause) const {
+  return lists_[clause].length + lists_[clause].positions;
 }
 
 bool IncludeLists::empty(size_t clause) const {
-  return lists_[clause].length == 0 && lists_[clause].window == layout_->whole();
+  return literals(clause) == 0 && lists_[clause].window == layout_->whole();
 }
 
 uint32_t IncludeLists::match(const Kernels& kernels, size_t clause, const ExampleBlock& block,
                              const uint64_t* examples, uint64_t* found) const {
   const IncludeList& list = lists_[clause];
+  if (is_graded()) {
+    // In training a clause without literals says 1 of everything.
+    const uint32_t most_here = std::max<uint32_t>(most(clause), 1);
+    if (layout_->is_flat()) {
+      return kernels.grade_flat(list, block.words(), examples, most_here, planes_, found);
+    }
+    kernels.grade_window(list, block.words(), layout_->row_step(), *examples, most_here, planes_,
+                         found);
+    return 0;
+  }
   if (layout_->is_flat()) return kernels.match_flat(list, block.words(), examples, found);
   uint32_t ended;
   *found = kernels.match_window(list, block.words(), layout_->row_step(), *examples, ended);
   return ended;
+}
+
+size_t IncludeLists::best_patches(const Kernels& kernels, size_t clause, const ExampleBlock& block,
+                                  unsigned example, uint32_t grade, uint32_t* patches) const {
+  if (!is_graded()) {
+    return kernels.find_patches(lists_[clause], block.words(), layout_->row_step(),
+                                layout_->columns(), example, patches);
+  }
+  return kernels.find_graded(lists_[clause], block.words(), layout_->row_step(), layout_->columns(),
+                             example, std::max<uint32_t>(most(clause), 1), planes_, grade, patches);
 }
 
 void IncludeLists::match_and_order(const Kernels& kernels, size_t clause, const ExampleBlock& block,

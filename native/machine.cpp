@@ -18,11 +18,15 @@ void Machine::votes(const Examples& examples, unsigned threads, int64_t* out) co
   compiled().votes(examples, threads, out);
 }
 
-void Machine::clause_outputs(const Examples& examples, unsigned threads, bool* out) const {
+template <class T>
+void Machine::clause_outputs(const Examples& examples, unsigned threads, T* out) const {
   const std::shared_lock<StateLock> lock(state_lock_);
   require_whole();
   compiled().clause_outputs(examples, threads, out);
 }
+
+template void Machine::clause_outputs(const Examples&, unsigned, bool*) const;
+template void Machine::clause_outputs(const Examples&, unsigned, int32_t*) const;
 
 void Machine::state(int8_t* memory, int32_t* weights) const {
   const std::shared_lock<StateLock> lock(state_lock_);
@@ -51,7 +55,8 @@ void Machine::undo() {
   copy_touched(marked_memory_.data(), marked_weights_.data(), clauses_.memory.data(),
                clauses_.weights.data());
   for (size_t j = 0; j < clauses_.spec.n; ++j) {
-    if (clauses_.touched[j]) clauses_.list_literals(j);  // no longer than it was: no allocation
+    // No list gets longer than it was, so that none allocates.
+    if (clauses_.touched[j]) clauses_.list_literals(j, clauses_.scratch.data());
     clauses_.touched[j] = 0;
   }
   compiled_.reset();

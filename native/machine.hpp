@@ -18,8 +18,10 @@ class Machine {
   // memory: [n][2o], the features' literals first and then their negations'.
   Machine(const Spec& spec, const Kernels& kernels, const int8_t* memory, const int32_t* weights);
 
-  void votes(const Examples& examples, unsigned threads, int64_t* out) const;        // [example][m]
-  void clause_outputs(const Examples& examples, unsigned threads, bool* out) const;  // [example][n]
+  void votes(const Examples& examples, unsigned threads, int64_t* out) const;  // [example][m]
+  // [example][n]; T is bool for strict clauses, else int32_t.
+  template <class T>
+  void clause_outputs(const Examples& examples, unsigned threads, T* out) const;
   void state(int8_t* memory, int32_t* weights) const;
 
   // Remembers the state. `undo` goes back to it, also after training that failed midway, and needs

@@ -18,8 +18,12 @@ class Matcher {
   // Returns a bit per local clause: whether it fires.
   const uint64_t* match(const TrainTask& task, size_t turn);
 
+  // The outputs of the clauses on that example are numbers: bit k of each, a bit per local clause.
+  uint32_t planes() const { return clauses_.lists.planes(); }
+  const uint64_t* plane(uint32_t k) const { return at(k, position_); }
+
   // The literals a clause that fires learns from: those of the example, or of one of the
-  // patches that satisfy the clause.
+  // patches of which the clause says the most.
   const uint64_t* truth(uint32_t local, uint64_t step_key);
 
   // A clause's literals have changed.
@@ -27,16 +31,28 @@ class Matcher {
 
  private:
   void match_block(const TrainTask& task, size_t turn);
+  void match_graded(uint32_t local, const uint64_t* open);
+  // Where a plane, or after the last of them the clauses that fire at all, lie for an example.
+  const uint64_t* at(uint32_t k, size_t example) const {
+    return fires_.data() + (k * layout_.examples() + example) * range_.words();
+  }
+  uint64_t* at(uint32_t k, size_t example) {
+    return fires_.data() + (k * layout_.examples() + example) * range_.words();
+  }
+  // Strict clauses have one plane, which says who fires.
+  uint32_t fires_plane() const { return planes() == 1 ? 0 : planes(); }
 
   Clauses& clauses_;
   const BlockLayout& layout_;
   ClauseRange range_;
   PatchLiterals literals_;
   ExampleBlock block_;
-  size_t block_end_ = 0;           // the first turn after the block, 0 before the first block
-  size_t position_ = 0;            // of the current example in the block
-  Buffer<uint64_t> ahead_;         // [clause][groups]: the examples of the block it fires on
-  Buffer<uint64_t> fires_;         // the same by example: [example][clause words]
+  size_t block_end_ = 0;  // the first turn after the block, 0 before the first block
+  size_t position_ = 0;   // of the current example in the block
+  // What the clauses say of the examples of the block: [clause][planes][groups].
+  Buffer<uint64_t> ahead_;
+  // The same by example, and for graded clauses which of them fire: see at().
+  Buffer<uint64_t> fires_;
   std::vector<uint32_t> patches_;  // that satisfy a clause
 };
 

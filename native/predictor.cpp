@@ -42,14 +42,19 @@ void for_blocks(const BlockLayout& layout, const Kernels& kernels, const Example
   run_threads(static_cast<unsigned>(std::min<size_t>(threads, blocks)), begin, work);
 }
 
-// What a clause says, the same for clauses that say the same: its window and sorted literals.
-using Meaning = std::pair<std::array<uint32_t, 4>, std::vector<uint32_t>>;
+// What a clause says, the same for clauses that say the same: its window and sorted literals, and
+// what places miss.
+using Meaning = std::array<std::vector<uint32_t>, 3>;
 
-Meaning meaning(const IncludeList& list) {
-  std::vector<uint32_t> offsets(list.offsets, list.offsets + list.length);
+Meaning meaning(const IncludeList& list, const BlockLayout& layout) {
+  std::vector<uint32_t> offsets(list.offsets, list.offsets + list.length), misses;
   std::sort(offsets.begin(), offsets.end());
   const Window& w = list.window;
-  return {{w.top, w.bottom, w.left, w.right}, std::move(offsets)};
+  if (list.row_misses) {
+    const size_t places = layout.whole().bottom + 1 + layout.columns();
+    misses.assign(list.row_misses, list.row_misses + places);
+  }
+  return {std::vector{w.top, w.bottom, w.left, w.right}, std::move(offsets), std::move(misses)};
 }
 
 }  // namespace
@@ -58,14 +63,14 @@ CompiledModel::CompiledModel(const Clauses& clauses)
     : spec_(clauses.spec),
       kernels_(clauses.kernels),
       layout_(clauses.layout),
-      lists_(0, layout_),
+      lists_(0, layout_, spec_.most()),
       is_narrow_(spec_.m <= kNarrowOutputs) {
   const IncludeLists& all = clauses.lists;
   const size_t m = spec_.m;
   std::map<Meaning, std::vector<uint32_t>> distinct;
   for (uint32_t j = 0; j < all.size(); ++j) {
     if (all.empty(j) || all[j].window.empty()) continue;
-    distinct[meaning(all[j])].push_back(j);
+    distinct[meaning(all[j], layout_)].push_back(j);
   }
   // In order of their first clauses; those without a weight last.
   std::vector<std::pair<std::vector<uint32_t>, std::vector<int64_t>>> voting, silent;
@@ -80,23 +85,29 @@ CompiledModel::CompiledModel(const Clauses& clauses)
   std::sort(voting.begin(), voting.end());
   std::sort(silent.begin(), silent.end());
   voters_ = voting.size();
-  lists_ = IncludeLists(voting.size() + silent.size(), layout_);
+  lists_ = IncludeLists(voting.size() + silent.size(), layout_, spec_.most());
   for (size_t c = 0; c < lists_.size(); ++c) {
     auto& same = (c < voters_ ? voting[c] : silent[c - voters_]).first;
     lists_.assign(c, all[same.front()]);
     members_.push_back(std::move(same));
   }
   std::vector<std::vector<int64_t>> weights;
-  for (auto& [same, sum] : voting) weights.push_back(std::move(sum));
+  for (auto& [same, sum] : voting) {
+    for (uint32_t k = 0; k < lists_.planes(); ++k) {
+      weights.push_back(sum);
+      for (int64_t& weight : sum) weight *= 2;
+    }
+  }
   set_weights(weights);
 }
 
 void CompiledModel::set_weights(const std::vector<std::vector<int64_t>>& weights) {
   const size_t m = spec_.m;
-  wide_ = Buffer<int64_t>(voters_ * m);
-  narrow_ = Buffer<int16_t>(voters_ * m);
+  rows_ = weights.size();
+  wide_ = Buffer<int64_t>(rows_ * m);
+  narrow_ = Buffer<int16_t>(rows_ * m);
   std::vector<int64_t> bound(m);  // of the sums since the last end
-  for (size_t c = 0; c < voters_; ++c) {
+  for (size_t c = 0; c < rows_; ++c) {
     bool fits = true;
     for (size_t i = 0; i < m; ++i) {
       const int64_t weight = weights[c][i];
@@ -111,21 +122,21 @@ void CompiledModel::set_weights(const std::vector<std::vector<int64_t>>& weights
     }
     for (size_t i = 0; i < m; ++i) bound[i] += std::abs(weights[c][i]);
   }
-  ends_.push_back(voters_);
+  ends_.push_back(rows_);
   // With many ends, adding the sums to the votes costs more than 16 bits save.
-  is_narrow_ &= ends_.size() <= 1 + voters_ / 32;
+  is_narrow_ &= ends_.size() <= 1 + rows_ / 32;
 }
 
 void CompiledModel::votes(const Examples& examples, unsigned threads, int64_t* out) const {
-  const size_t m = spec_.m, groups = layout_.groups();
+  const size_t m = spec_.m, groups = layout_.groups(), each = groups * lists_.planes();
   std::fill_n(out, examples.size() * m, 0);
   for_blocks(layout_, kernels_, examples, threads, [&] {
-    return [&, found = Buffer<uint64_t>(voters_ * groups),
+    return [&, found = Buffer<uint64_t>(rows_ * groups),
             sums = Buffer<int16_t>(m * layout_.examples())](const ExampleBlock& block, size_t first,
                                                             size_t count) mutable {
       for (size_t c = 0; c < voters_; ++c) {
         lists_.prefetch(c + kPrefetchAhead, voters_);
-        lists_.match(kernels_, c, block, block.valid(), found.data() + c * groups);
+        lists_.match(kernels_, c, block, block.valid(), found.data() + c * each);
       }
       if (is_narrow_) {
         add_narrow(found.data(), count, sums.data(), out + first * m);
@@ -153,27 +164,36 @@ void CompiledModel::add_narrow(const uint64_t* found, size_t examples, int16_t* 
 
 void CompiledModel::add_wide(const uint64_t* found, int64_t* votes) const {
   const size_t m = spec_.m, groups = layout_.groups();
-  for (size_t c = 0; c < voters_; ++c) {
+  for (size_t c = 0; c < rows_; ++c) {
     for_each_bit(found + c * groups, groups, [&](size_t e) {
       for (size_t i = 0; i < m; ++i) votes[e * m + i] += wide_[c * m + i];
     });
   }
 }
 
-void CompiledModel::clause_outputs(const Examples& examples, unsigned threads, bool* out) const {
-  const size_t n = spec_.n;
-  std::fill_n(out, examples.size() * n, false);
+template <class T>
+void CompiledModel::clause_outputs(const Examples& examples, unsigned threads, T* out) const {
+  const size_t n = spec_.n, groups = layout_.groups();
+  std::fill_n(out, examples.size() * n, T{});
   for_blocks(layout_, kernels_, examples, threads, [&] {
     return [&](const ExampleBlock& block, size_t first, size_t) {
-      uint64_t found[kBlockWords];
+      uint64_t found[kMostPlanes * kBlockWords];
       for (size_t c = 0; c < lists_.size(); ++c) {
         lists_.match(kernels_, c, block, block.valid(), found);
-        for_each_bit(found, layout_.groups(), [&](size_t e) {
-          for (const uint32_t j : members_[c]) out[(first + e) * n + j] = true;
-        });
+        for (uint32_t k = 0; k < lists_.planes(); ++k) {
+          for_each_bit(found + k * groups, groups, [&](size_t e) {
+            for (const uint32_t j : members_[c]) {
+              T& output = out[(first + e) * n + j];
+              output = static_cast<T>(output | T(1 << k));
+            }
+          });
+        }
       }
     };
   });
 }
+
+template void CompiledModel::clause_outputs(const Examples&, unsigned, bool*) const;
+template void CompiledModel::clause_outputs(const Examples&, unsigned, int32_t*) const;
 
 }  // namespace cotm

@@ -36,7 +36,11 @@ inline void require(bool condition, const char* what) {
   FIELD(int32_t, max_weight)       \
   FIELD(bool, sharing)             \
   FIELD(bool, learn_weights)       \
-  FIELD(uint64_t, seed)
+  FIELD(uint64_t, seed)            \
+  FIELD(uint32_t, tolerance)       \
+  FIELD(int64_t, picks)            \
+  FIELD(uint32_t, growth_limit)    \
+  FIELD(int32_t, include_depth)
 
 #define COTM_DECLARE(type, name) type name{};
 #define COTM_VISIT(type, name) visit(#name, &Self::name);
@@ -79,11 +83,22 @@ struct Spec {
     require(q <= 65536, "q must lie in [0, 65536]");
     require(N >= 1 && N <= 128, "N must lie in [1, 128]");
     require(max_weight >= 1, "max_weight must be positive");
+    require(tolerance >= 1 && tolerance <= 1 << 15, "tolerance must lie in [1, 2^15]");
+    require(picks >= -1 && picks <= int64_t{1} << 46, "picks must lie in [-1, 2^46]");
+    require(include_depth >= 0 && include_depth <= 128, "include_depth must lie in [0, 128]");
     Grid::for_each_field([this](const char*, auto field) {
       require(grid.*field >= 1, "the grid's numbers must be positive");
     });
     require(grid.patch_height <= grid.height && grid.patch_width <= grid.width,
             "a patch must fit into the image");
+  }
+
+  bool is_graded() const { return tolerance > 1; }
+  bool is_sampled() const { return picks >= 0; }  // forgetting, instead of drawn for each literal
+  int32_t top() const { return (include_depth ? include_depth : N) - 1; }  // the largest entry
+  // The largest output of a clause.
+  uint32_t most() const {
+    return static_cast<uint32_t>(std::min<size_t>(tolerance, grid.n_literals()));
   }
 
   // The output that owns a clause when sharing is off.

@@ -42,9 +42,7 @@ void Trainer::run(const TrainTask& task, size_t first, size_t last, VoteBoard& b
 
     fires_ = matcher_.match(task, turn);
     int64_t* votes = board.of(thread_, turn);
-    std::fill_n(votes, spec_.m, 0);
-    clauses_.kernels.add_votes(fires_, range_.count, weights_.data(), spec_.m, weights_.largest(),
-                               votes);
+    vote(votes);
     if (!barrier.wait()) return;
     board.sum(turn, total_.data());
     count(target);
@@ -52,6 +50,16 @@ void Trainer::run(const TrainTask& task, size_t first, size_t last, VoteBoard& b
     give_feedback(target, key);
   }
   rows_.pay_all();
+}
+
+// The votes of the own clauses: bit k of an output counts 2^k times.
+void Trainer::vote(int64_t* votes) {
+  std::fill_n(votes, spec_.m, 0);
+  for (uint32_t k = matcher_.planes(); k-- > 0;) {
+    for (uint32_t i = 0; i < spec_.m; ++i) votes[i] *= 2;
+    clauses_.kernels.add_votes(matcher_.plane(k), range_.count, weights_.data(), spec_.m,
+                               weights_.largest(), votes);
+  }
 }
 
 void Trainer::count(const uint8_t* target) {
@@ -73,7 +81,13 @@ void Trainer::give_feedback(const uint8_t* target, uint64_t step_key) {
                     make_key(step_key, Purpose::draw, selection_.first_output(local), clause));
       continue;
     }
-    Feedback feedback = rows_.no_feedback();
+    if (!fires && spec_.is_sampled()) {
+      selection_.for_each_output(local, [&](uint32_t output, bool type1, bool) {
+        if (type1) rows_.forget_some(local, make_key(step_key, Purpose::draw, output, clause));
+      });
+      continue;
+    }
+    Feedback feedback = rows_.no_feedback(clause);
     feedback.keys = keys_.data();
     selection_.for_each_output(local, [&](uint32_t output, bool type1, bool type2) {
       if (type1) keys_[feedback.type1++] = make_key(step_key, Purpose::draw, output, clause);

@@ -25,6 +25,7 @@ class Trainer {
   const TrainCounts& counts() const { return counts_; }  // of the last run, the same in each thread
 
  private:
+  void vote(int64_t* votes);
   void count(const uint8_t* target);
   void give_feedback(const uint8_t* target, uint64_t step_key);
   void prefetch(uint32_t local) const;

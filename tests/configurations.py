@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +69,7 @@ def random_configuration(seed: int, *, rows: int = 12) -> Configuration:
         learn_weights=bool(sharing or rng.random() < 0.5),
         seed=int(rng.integers(0, 2**64, dtype=np.uint64)),
     )
-    density = rng.choice([0.05, 0.5, 0.95])
+    density = float(rng.choice([0.05, 0.5, 0.95]))
     bits = (rng.random((rows, *grid.image_shape)) < density).astype(np.uint8)
     examples = Examples(bits, grid)
     if grid.is_flat and rng.random() < 0.4:
@@ -76,15 +77,37 @@ def random_configuration(seed: int, *, rows: int = 12) -> Configuration:
         examples = Examples(matrix, grid)
     targets = (rng.random((rows, m)) < rng.random()).astype(np.uint8)
     weight = rng.choice([0.0, 0.3, 1.0, 7.0, 1e4, 1e12], rows) if rng.random() < 0.4 else np.ones(1)
+    scales = selection_scale(float(rng.choice([1.0, 0.11, 0.0])), weight)
+    order = rng.integers(0, rows, int(rng.integers(0, 3 * rows)))
+    step = int(rng.integers(0, 2**40))
+    memory, weights = random_memory(rng, spec), random_weights(rng, spec)
+    spec = with_later_options(rng, spec)
     return Configuration(
         spec=spec,
         examples=examples,
         targets=targets,
-        scales=selection_scale(float(rng.choice([1.0, 0.11, 0.0])), weight),
-        order=rng.integers(0, rows, int(rng.integers(0, 3 * rows))),
-        step=int(rng.integers(0, 2**40)),
-        memory=random_memory(rng, spec),
-        weights=random_weights(rng, spec),
+        scales=scales,
+        order=order,
+        step=step,
+        memory=np.minimum(memory, spec.top).astype(np.int8),
+        weights=weights,
+    )
+
+
+def with_later_options(rng: np.random.Generator, spec: Spec) -> Spec:
+    """Options that came later are drawn last: what was drawn before stays what it was."""
+    n_literals = spec.grid.n_literals
+    tolerance = int(rng.choice([2, 3, 4, 7, 8, 30, 300])) if rng.random() < 0.4 else 1
+    growth_limit = int(rng.integers(1, 12)) if rng.random() < 0.25 else 0
+    include_depth = int(rng.choice([1, 2, 26, 128])) if rng.random() < 0.25 else 0
+    sampled = spec.boost_true_positive and rng.random() < 0.5
+    picks = int(rng.choice([0, 30_000, 65_536, 65_536 * n_literals // 3, 65_536 * n_literals]))
+    return dataclasses.replace(
+        spec,
+        tolerance=tolerance,
+        growth_limit=growth_limit,
+        include_depth=include_depth,
+        picks=picks if sampled else -1,
     )
 
 

@@ -50,6 +50,9 @@ struct Lanes {
   static Lanes all(uint64_t word) { return {_mm256_set1_epi64x(static_cast<long long>(word))}; }
   Lanes operator&(const Lanes& other) const { return {_mm256_and_si256(words, other.words)}; }
   Lanes operator|(const Lanes& other) const { return {_mm256_or_si256(words, other.words)}; }
+  Lanes operator^(const Lanes& other) const { return {_mm256_xor_si256(words, other.words)}; }
+  Lanes without(const Lanes& other) const { return {_mm256_andnot_si256(other.words, words)}; }
+  void store(uint64_t* to) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), words); }
   bool any() const { return !_mm256_testz_si256(words, words); }
   uint64_t or_of_lanes() const {
     const __m128i two =
@@ -74,6 +77,11 @@ struct Octet {
   }
   Octet operator&(const Octet& other) const { return {low & other.low, high & other.high}; }
   Octet operator|(const Octet& other) const { return {low | other.low, high | other.high}; }
+  Octet operator^(const Octet& other) const { return {low ^ other.low, high ^ other.high}; }
+  Octet without(const Octet& other) const {
+    return {low.without(other.low), high.without(other.high)};
+  }
+  static Octet all(uint64_t word) { return {Lanes::all(word), Lanes::all(word)}; }
   bool any() const { return (low | high).any(); }
 };
 
@@ -220,14 +228,15 @@ struct Row {
     }
     return {pack_in_order(n0, n1), pack_in_order(n2, n3)};
   }
-  Row clipped(int32_t N) const {
-    const __m256i top = _mm256_set1_epi8(static_cast<char>(N - 1));
-    const __m256i floor = _mm256_set1_epi8(static_cast<char>(-N));
+  Row clipped(int32_t lowest, int32_t highest) const {
+    const __m256i top = _mm256_set1_epi8(static_cast<char>(highest));
+    const __m256i floor = _mm256_set1_epi8(static_cast<char>(lowest));
     return {_mm256_max_epi8(_mm256_min_epi8(low, top), floor),
             _mm256_max_epi8(_mm256_min_epi8(high, top), floor)};
   }
 };
 
+#include "kernels/graded.inl"
 #include "kernels/kernels.inl"
 
 }  // namespace

@@ -46,6 +46,8 @@ struct Octet {
   void store(uint64_t* to) const { _mm512_storeu_si512(to, words); }
   Octet operator&(const Octet& other) const { return {_mm512_and_si512(words, other.words)}; }
   Octet operator|(const Octet& other) const { return {_mm512_or_si512(words, other.words)}; }
+  Octet operator^(const Octet& other) const { return {_mm512_xor_si512(words, other.words)}; }
+  Octet without(const Octet& other) const { return {_mm512_andnot_si512(other.words, words)}; }
   bool any() const { return _mm512_test_epi64_mask(words, words) != 0; }
   uint64_t or_of_lanes() const { return static_cast<uint64_t>(_mm512_reduce_or_epi64(words)); }
   uint32_t lanes_with_bit(unsigned bit) const {
@@ -131,13 +133,14 @@ struct Row {
     return {_mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(n0)),
                                _mm512_cvtepi16_epi8(n1), 1)};
   }
-  Row clipped(int32_t N) const {
-    const __m512i top = _mm512_set1_epi8(static_cast<char>(N - 1));
-    const __m512i floor = _mm512_set1_epi8(static_cast<char>(-N));
+  Row clipped(int32_t lowest, int32_t highest) const {
+    const __m512i top = _mm512_set1_epi8(static_cast<char>(highest));
+    const __m512i floor = _mm512_set1_epi8(static_cast<char>(lowest));
     return {_mm512_max_epi8(_mm512_min_epi8(entries, top), floor)};
   }
 };
 
+#include "kernels/graded.inl"
 #include "kernels/kernels.inl"
 
 }  // namespace

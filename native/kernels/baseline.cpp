@@ -40,6 +40,16 @@ struct Octet {
     for (size_t w = 0; w < kBlockWords; ++w) o.words[w] = words[w] | other.words[w];
     return o;
   }
+  Octet operator^(const Octet& other) const {
+    Octet o;
+    for (size_t w = 0; w < kBlockWords; ++w) o.words[w] = words[w] ^ other.words[w];
+    return o;
+  }
+  Octet without(const Octet& other) const {
+    Octet o;
+    for (size_t w = 0; w < kBlockWords; ++w) o.words[w] = words[w] & ~other.words[w];
+    return o;
+  }
   bool any() const { return or_of_lanes() != 0; }
   uint64_t or_of_lanes() const {
     uint64_t all = 0;
@@ -167,16 +177,17 @@ struct Row {
     for (uint32_t k = 0; k < count; ++k) r = r.plus(Mask::forget(spread, keys[k], q));
     return r;
   }
-  Row clipped(int32_t N) const {
+  Row clipped(int32_t lowest, int32_t highest) const {
     Row r;
     for (int l = 0; l < 64; ++l) {
-      const int32_t high = entries[l] > N - 1 ? N - 1 : entries[l];
-      r.entries[l] = static_cast<int8_t>(high < -N ? -N : high);
+      const int32_t high = entries[l] > highest ? highest : entries[l];
+      r.entries[l] = static_cast<int8_t>(high < lowest ? lowest : high);
     }
     return r;
   }
 };
 
+#include "kernels/graded.inl"
 #include "kernels/kernels.inl"
 
 }  // namespace

@@ -14,11 +14,12 @@
 
 namespace cotm {
 
-inline constexpr size_t kBlockWords = 8;    // words of a bit per flat example of a block
-inline constexpr size_t kRowAlign = 64;     // literals a memory row is padded to
-inline constexpr int8_t kMostOwed = 12;     // feedbacks a row can owe; see deferred_forgetting.hpp
-inline constexpr uint32_t kWatchLanes = 8;  // watched literals in a vector
-inline constexpr uint32_t kChunk = 4;       // literals that are matched between two tests
+inline constexpr size_t kBlockWords = 8;     // words of a bit per flat example of a block
+inline constexpr size_t kRowAlign = 64;      // literals a memory row is padded to
+inline constexpr int8_t kMostOwed = 12;      // feedbacks a row can owe; see deferred_forgetting.hpp
+inline constexpr uint32_t kWatchLanes = 8;   // watched literals in a vector
+inline constexpr uint32_t kMostPlanes = 16;  // bits of a clause's output
+inline constexpr uint32_t kChunk = 4;        // literals that are matched between two tests
 
 // A rectangle of patches, borders included. It is empty where top > bottom or left > right.
 struct Window {
@@ -28,11 +29,15 @@ struct Window {
 };
 
 // The included literals of a clause: the patches that those of position allow, and where the bits
-// of the others are in a block.
+// of the others are in a block. A graded clause allows all patches, and counts what those in a row
+// and in a column miss; the numbers are null for flat examples.
 struct IncludeList {
   uint32_t* offsets;
   uint32_t length, capacity;
   Window window;
+  const uint32_t* row_misses = nullptr;
+  const uint32_t* column_misses = nullptr;
+  uint32_t positions = 0;  // literals of position
 };
 
 // A literal and its memory entry, which is near the edge, in one word.
@@ -57,7 +62,11 @@ struct Feedback {
   uint32_t type2 = 0;  // how many outputs give Type II (only to a clause that fired)
   uint32_t q;          // a literal is forgotten iff its 16-bit draw < q
   int32_t N;           // memory depth
+  int32_t top;         // the largest entry
   bool boost_true_positive;
+  bool grows = true;  // the clause memorizes what is true
+  bool sampled;       // instead of draws: excluded literals that are false are forgotten
+  bool graded;        // a clause that fires may include literals that are false
 };
 
 // What a memory row says after feedback, a bit per literal.
@@ -87,6 +96,21 @@ struct Kernels {
   // The patches of one image of a block that satisfy a clause, in order; returns how many.
   size_t (*find_patches)(const IncludeList& list, const uint64_t* words, size_t row_step,
                          uint32_t columns, unsigned example, uint32_t* patches);
+
+  // What a graded clause says of the 512 flat examples of a block, of those in `examples`: `most`
+  // minus its misses, or 0. Plane k of the numbers is found[8 k], ..., found[8 k + 7]. Returns the
+  // number of literals after which no example was left, or 0.
+  uint32_t (*grade_flat)(const IncludeList& list, const uint64_t* words, const uint64_t* examples,
+                         uint32_t most, uint32_t planes, uint64_t* found);
+
+  // The same of 64 images, the most it says of any patch: plane k is found[k].
+  void (*grade_window)(const IncludeList& list, const uint64_t* words, size_t row_step,
+                       uint64_t examples, uint32_t most, uint32_t planes, uint64_t* found);
+
+  // The patches of one image of which the clause says `grade`, in order; returns how many.
+  size_t (*find_graded)(const IncludeList& list, const uint64_t* words, size_t row_step,
+                        uint32_t columns, unsigned example, uint32_t most, uint32_t planes,
+                        uint32_t grade, uint32_t* patches);
 
   // votes[i] += weights[j][i] for every clause j whose bit is set in `fires`. No weight is larger
   // than `largest` in magnitude.

@@ -1,8 +1,7 @@
 // The kernels, written once over the small types that baseline.cpp, avx2.cpp and avx512.cpp define
 // for their instructions before they include this file, each in a namespace of its own:
-//   Octet     8 words: load, store, &, |, any
-//   Lanes     kLanes words: load, all (the same word in each), &, |, any, or_of_lanes,
-//             lanes_with_bit (which lanes have a bit set)
+//   Octet     8 words: load, store, all (the same word in each), &, |, ^, without, any
+//   Lanes     kLanes words: the same, or_of_lanes, lanes_with_bit (which lanes have a bit set)
 //   VoteMask  which of kVoteLanes examples fire
 //   VoteSum   their votes for one output in 16 bits: load, store, plus
 //   Mask      one flag per literal of 64: from_bits, without, forget
@@ -55,16 +54,6 @@ static uint32_t match_flat(const IncludeList& list, const uint64_t* words, const
   const uint32_t ended = and_literals<1>(list.offsets, list.length, words, 0, &left);
   left.store(found);
   return ended;
-}
-
-// What is loaded from first_lanes + kBlockWords - n is n lanes of ones, then zeros.
-alignas(64) static const uint64_t first_lanes[2 * kBlockWords] = {
-    ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0},
-    ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}};
-
-static inline Lanes lanes_from(const Window& window, uint32_t column) {
-  const uint32_t rest = window.right - column + 1;
-  return Lanes::load(first_lanes + kBlockWords - (rest < kLanes ? rest : kLanes));
 }
 
 // kRows rows of a window, from one column on.
@@ -231,22 +220,24 @@ static void transpose64(uint64_t* words) {
 }
 
 // Gives a row the feedback it owes. A function by itself, so that all of its numbers stay in
-// registers. kDeep: N is 128, so entries use all of an int8, and saturation clips them.
+// registers. It only takes away, so the floor alone can be met. kDeep: the floor is that of an
+// int8, and saturation clips.
 template <bool kDeep>
 static __attribute__((noinline)) void pay(const Feedback& f, const uint32_t* spread, size_t words,
                                           int8_t* row) {
   for (size_t w = 0; w < words; ++w, spread += 32, row += 64) {
     const Row forgets = Row::forgets(spread, f.owed_keys, f.owed, f.q);
     const Row after = Row::load(row).minus_saturated(forgets);
-    (kDeep ? after : after.clipped(f.N)).store(row);
+    (kDeep ? after : after.clipped(-f.N, f.top)).store(row);
   }
 }
 
+// kDeep: entries use all of an int8, and saturation clips them.
 template <bool kDeep>
 static bool feedback_as(const Feedback f, const uint32_t* spread, const uint64_t* valid,
                         size_t words, int8_t* row, const RowBits bits) {
   uint64_t changed = 0;
-  if (f.owed) pay<kDeep>(f, spread, words, row);
+  if (f.owed) (f.N == 128 ? pay<true> : pay<false>)(f, spread, words, row);
   for (size_t w = 0; w < words; ++w, spread += 32, row += 64) {
     const Row before = Row::load(row);
     Row delta = Row::zero();
@@ -255,20 +246,25 @@ static bool feedback_as(const Feedback f, const uint32_t* spread, const uint64_t
         delta = delta.minus(Mask::forget(spread, f.keys[k], f.q));
       }
     } else {
-      if (f.type1) {
+      // An included literal of a clause that fires is true, but for those a grade forgives.
+      uint64_t open = ~f.truth[w] & valid[w];
+      if (f.graded) open &= ~before.include_bits();
+      int32_t of_open = static_cast<int32_t>(f.type2);
+      if (f.sampled) {
+        if (f.grows) delta = delta.plus(Mask::from_bits(f.truth[w]), static_cast<int8_t>(f.type1));
+        of_open -= static_cast<int32_t>(f.type1);
+      } else if (f.type1) {
         const Mask truth = Mask::from_bits(f.truth[w]);
         for (uint32_t k = 0; k < f.type1; ++k) {
           const Mask forget = Mask::forget(spread, f.keys[k], f.q);
           delta = delta.minus(forget.without(truth));
-          delta = delta.plus(f.boost_true_positive ? truth : truth.without(forget));
+          if (f.grows) delta = delta.plus(f.boost_true_positive ? truth : truth.without(forget));
         }
       }
-      if (f.type2) {
-        delta = delta.plus(Mask::from_bits(~f.truth[w] & valid[w]), static_cast<int8_t>(f.type2));
-      }
+      if (of_open) delta = delta.plus(Mask::from_bits(open), static_cast<int8_t>(of_open));
     }
     Row after = before.plus_saturated(delta);
-    if constexpr (!kDeep) after = after.clipped(f.N);
+    if constexpr (!kDeep) after = after.clipped(-f.N, f.top);
     after.store(row);
     bits.include[w] = after.include_bits();
     bits.flipped[w] = after.flipped_bits(before);
@@ -280,7 +276,8 @@ static bool feedback_as(const Feedback f, const uint32_t* spread, const uint64_t
 
 static bool feedback(const Feedback& f, const uint32_t* spread, const uint64_t* valid, size_t words,
                      int8_t* row, const RowBits& bits) {
-  return (f.N == 128 ? feedback_as<true> : feedback_as<false>)(f, spread, valid, words, row, bits);
+  return (f.N == 128 && f.top == 127 ? feedback_as<true> : feedback_as<false>)(f, spread, valid,
+                                                                               words, row, bits);
 }
 
 typedef uint32_t WatchLanes __attribute__((vector_size(4 * kWatchLanes), aligned(4), may_alias));
@@ -308,6 +305,9 @@ static constexpr Kernels table = {
     .match_flat = match_flat,
     .match_window = match_window,
     .find_patches = find_patches,
+    .grade_flat = grade_flat,
+    .grade_window = grade_window,
+    .find_graded = find_graded,
     .add_votes = add_votes,
     .sum_votes = sum_votes,
     .transpose64 = transpose64,

@@ -57,6 +57,16 @@ class CoTMClassifier(TsetlinClassifier):
         How many states vote together in prediction: those after each of the last epochs. Steadies
         accuracies that swing from epoch to epoch, as on text or noisy labels. ``memory_``,
         ``weights_`` and clause outputs are then of all of them, one below the other.
+    tolerance : int, default=1
+        Misses that silence a clause. Above 1 clauses are graded, and want a larger ``T``: a weight
+        counts min(``tolerance``, literals of the clause) times, once less for each miss.
+    forgetting : {"drawn", "sampled"}, default="drawn"
+        How literals are weakened: each with probability 1/s, or of a silent clause a sample of one
+        in ``s``, which is faster, and of one that fires all that are false and excluded.
+    growth_limit : int, default=None
+        A clause with more literals than this memorizes no more until it has forgotten some.
+    include_depth : int, default=None
+        1 to 128: reinforcements an included literal's memory holds, if not ``memory_depth``.
     booleanize : "auto", None, or transformer, default="auto"
         How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
@@ -185,6 +195,10 @@ class CoTMClassifier(TsetlinClassifier):
         max_literals: int | None = None,
         max_weight: int | None = None,
         average: int = 1,
+        tolerance: int = 1,
+        forgetting: str = "drawn",
+        growth_limit: int | None = None,
+        include_depth: int | None = None,
         booleanize: BitTransformer | str | None = "auto",
         class_weight: dict[Any, float] | str | None = None,
         shuffle: bool = True,
@@ -212,6 +226,10 @@ class CoTMClassifier(TsetlinClassifier):
         self.max_literals = max_literals
         self.max_weight = max_weight
         self.average = average
+        self.tolerance = tolerance
+        self.forgetting = forgetting
+        self.growth_limit = growth_limit
+        self.include_depth = include_depth
         self.booleanize = booleanize
         self.class_weight = class_weight
         self.shuffle = shuffle
@@ -271,6 +289,16 @@ class TMClassifier(TsetlinClassifier):
         How many states vote together in prediction: those after each of the last epochs. Steadies
         accuracies that swing from epoch to epoch, as on text or noisy labels. ``memory_``,
         ``weights_`` and clause outputs are then of all of them, one below the other.
+    tolerance : int, default=1
+        Misses that silence a clause. Above 1 clauses are graded, and want a larger ``T``: a weight
+        counts min(``tolerance``, literals of the clause) times, once less for each miss.
+    forgetting : {"drawn", "sampled"}, default="drawn"
+        How literals are weakened: each with probability 1/s, or of a silent clause a sample of one
+        in ``s``, which is faster, and of one that fires all that are false and excluded.
+    growth_limit : int, default=None
+        A clause with more literals than this memorizes no more until it has forgotten some.
+    include_depth : int, default=None
+        1 to 128: reinforcements an included literal's memory holds, if not ``memory_depth``.
     booleanize : "auto", None, or transformer, default="auto"
         How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
@@ -372,6 +400,10 @@ class TMClassifier(TsetlinClassifier):
         max_literals: int | None = None,
         max_weight: int | None = None,
         average: int = 1,
+        tolerance: int = 1,
+        forgetting: str = "drawn",
+        growth_limit: int | None = None,
+        include_depth: int | None = None,
         booleanize: BitTransformer | str | None = "auto",
         class_weight: dict[Any, float] | str | None = None,
         shuffle: bool = True,
@@ -400,6 +432,10 @@ class TMClassifier(TsetlinClassifier):
         self.max_literals = max_literals
         self.max_weight = max_weight
         self.average = average
+        self.tolerance = tolerance
+        self.forgetting = forgetting
+        self.growth_limit = growth_limit
+        self.include_depth = include_depth
         self.booleanize = booleanize
         self.class_weight = class_weight
         self.shuffle = shuffle

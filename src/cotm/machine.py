@@ -229,14 +229,22 @@ class Machine(LiveMachine):
                 state = self.snapshot()
                 memory, weights = voters(state)
                 T = self.parameters.T
-                pool = Machine(len(memory), T, backend=self.backend, n_jobs=self.n_jobs)
+                pool = Machine(
+                    len(memory),
+                    T,
+                    tolerance=self.parameters.tolerance,
+                    backend=self.backend,
+                    n_jobs=self.n_jobs,
+                )
                 pool.load_state(self.spec.grid, Snapshot(memory, weights, state.step))
                 self._live = self._live._replace(pool=pool)
             assert isinstance(pool, Machine)
             return pool
 
-    def clause_outputs(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.bool_]:
+    def clause_outputs(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
         """Which clauses fire, (N, n); a clause without literals never does.
+
+        With a tolerance above 1 these are numbers: what each clause says.
 
         With ``average`` the clauses of all states that vote, as in :attr:`weights_`: the
         product of the two is what :meth:`votes` gives.

@@ -19,6 +19,9 @@ __all__ = ["Condition", "Rule", "feature_descriptions", "rules", "simplify"]
 class Rule:
     """A clause that can vote: if all conditions hold, each label gets its weight as votes.
 
+    With a tolerance above 1 it is graded: each condition that holds beyond the first
+    ``len(conditions) - most`` of them gives each label its weight once.
+
     Attributes
     ----------
     clause : int
@@ -27,21 +30,34 @@ class Rule:
         The literals of the clause; those that others imply are left out of the text only.
     weights : dict of label to int
         Votes for each label; negative ones are votes against it.
+    tolerance : int
+        Conditions that fail before the rule is silent.
     """
 
     clause: int
     conditions: tuple[Condition, ...]
     weights: dict[Any, int]
+    tolerance: int = 1
+
+    @property
+    def most(self) -> int:
+        """How often its weights count if all conditions hold."""
+        return min(self.tolerance, len(self.conditions))
 
     @property
     def strength(self) -> int:
         """The largest vote, for or against a label."""
-        return max(abs(weight) for weight in self.weights.values())
+        return self.most * max(abs(weight) for weight in self.weights.values())
 
     def __str__(self) -> str:
         ranked = sorted(self.weights.items(), key=lambda item: -abs(item[1]))
         votes = ", ".join(f"{label} {weight:+d}" for label, weight in ranked if weight)
-        return f"if {' and '.join(map(str, simplify(self.conditions)))}: {votes}"
+        if self.most == 1:
+            return f"if {' and '.join(map(str, simplify(self.conditions)))}: {votes}"
+        # Here a condition that others imply counts like any other.
+        needed, count = len(self.conditions) - self.most, len(self.conditions)
+        every = "; ".join(map(str, self.conditions))
+        return f"if more than {needed} of {count} hold ({every}): {votes} for each above {needed}"
 
 
 def rules(
@@ -89,12 +105,13 @@ def rules(
     """
     included = model.memory_ >= 0 if included is None else included
     weights = model.weights_ if weights is None else weights
+    tolerance = model.machine_.parameters.tolerance
     features = feature_descriptions(model)
     names = features if feature_names is None else feature_descriptions(model, feature_names)
     labels = [_plain(value) for value in model.classes_]
     if label is not None and label not in labels:
         raise ValueError(f"label={label!r} is not a class of this model; it has {labels}")
-    clauses = _ranked(_voting_clauses(included, weights, labels, merge=merge), label)
+    clauses = _ranked(_voting_clauses(included, weights, labels, merge=merge), label, tolerance)
     found: list[Rule] = []
     for clause in clauses:
         if top is not None and 0 <= top <= len(found):
@@ -103,11 +120,11 @@ def rules(
         conditions = tuple(Condition(features[k], negated) for k, negated in signs)
         # Conditions can only contradict each other if it is known what the bits mean, so this is
         # asked of the model's own descriptions, not of given names.
-        if not is_possible(conditions):
+        if tolerance == 1 and not is_possible(conditions):
             continue
         if names is not features:
             conditions = tuple(Condition(names[k], negated) for k, negated in signs)
-        found.append(Rule(clause.number, conditions, clause.votes))
+        found.append(Rule(clause.number, conditions, clause.votes, tolerance))
     return found[:top]
 
 
@@ -119,12 +136,15 @@ class _Clause(NamedTuple):
     votes: dict[Any, int]  # by label
 
 
-def _ranked(clauses: Iterable[_Clause], label: Any) -> list[_Clause]:
+def _ranked(clauses: Iterable[_Clause], label: Any, tolerance: int) -> list[_Clause]:
     """Strongest first: by the votes for a label, or by the largest vote if there is no label."""
-    if label is None:
-        return sorted(clauses, key=lambda c: (-max(map(abs, c.votes.values())), c.number))
-    chosen = (clause for clause in clauses if clause.votes[label] > 0)
-    return sorted(chosen, key=lambda c: (-c.votes[label], c.number))
+
+    def strength(clause: _Clause) -> int:
+        votes = map(abs, clause.votes.values()) if label is None else [clause.votes[label]]
+        return min(tolerance, len(clause.literals)) * max(votes)
+
+    chosen = [c for c in clauses if label is None or c.votes[label] > 0]
+    return sorted(chosen, key=lambda c: (-strength(c), c.number))
 
 
 def _voting_clauses(

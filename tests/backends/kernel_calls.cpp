@@ -59,6 +59,35 @@ size_t call_find_patches(const Kernels* kernels, uint32_t* offsets, uint32_t len
                                example, patches);
 }
 
+uint32_t call_grade_flat(const Kernels* kernels, uint32_t* offsets, uint32_t length,
+                         const uint64_t* words, const uint64_t* examples, uint32_t most,
+                         uint32_t planes, uint64_t* found) {
+  return kernels->grade_flat(make_list(offsets, length, nullptr), words, examples, most, planes,
+                             found);
+}
+
+void call_grade_window(const Kernels* kernels, uint32_t* offsets, uint32_t length,
+                       const uint32_t* window, const uint32_t* row_misses,
+                       const uint32_t* column_misses, const uint64_t* words, size_t row_step,
+                       uint64_t examples, uint32_t most, uint32_t planes, uint64_t* found) {
+  IncludeList list = make_list(offsets, length, window);
+  list.row_misses = row_misses;
+  list.column_misses = column_misses;
+  kernels->grade_window(list, words, row_step, examples, most, planes, found);
+}
+
+size_t call_find_graded(const Kernels* kernels, uint32_t* offsets, uint32_t length,
+                        const uint32_t* window, const uint32_t* row_misses,
+                        const uint32_t* column_misses, const uint64_t* words, size_t row_step,
+                        uint32_t columns, unsigned example, uint32_t most, uint32_t planes,
+                        uint32_t grade, uint32_t* patches) {
+  IncludeList list = make_list(offsets, length, window);
+  list.row_misses = row_misses;
+  list.column_misses = column_misses;
+  return kernels->find_graded(list, words, row_step, columns, example, most, planes, grade,
+                              patches);
+}
+
 void call_add_votes(const Kernels* kernels, const uint64_t* fires, size_t count,
                     const int32_t* weights, size_t m, int64_t largest, int64_t* votes) {
   kernels->add_votes(fires, count, weights, m, largest, votes);
@@ -73,9 +102,10 @@ void call_transpose64(const Kernels* kernels, uint64_t* words) { kernels->transp
 
 bool call_feedback(const Kernels* kernels, const Key* owed_keys, uint32_t owed,
                    const uint64_t* truth, const Key* keys, uint32_t type1, uint32_t type2,
-                   uint32_t q, int32_t N, bool boost_true_positive, const uint32_t* spread,
-                   const uint64_t* valid, size_t words, int8_t* row, uint64_t* include,
-                   uint64_t* flipped, uint64_t* near_edge) {
+                   uint32_t q, int32_t N, int32_t top, bool boost_true_positive, bool grows,
+                   bool sampled, bool graded, const uint32_t* spread, const uint64_t* valid,
+                   size_t words, int8_t* row, uint64_t* include, uint64_t* flipped,
+                   uint64_t* near_edge) {
   const Feedback given{.owed_keys = owed_keys,
                        .owed = owed,
                        .truth = truth,
@@ -84,7 +114,11 @@ bool call_feedback(const Kernels* kernels, const Key* owed_keys, uint32_t owed,
                        .type2 = type2,
                        .q = q,
                        .N = N,
-                       .boost_true_positive = boost_true_positive};
+                       .top = top,
+                       .boost_true_positive = boost_true_positive,
+                       .grows = grows,
+                       .sampled = sampled,
+                       .graded = graded};
   return kernels->feedback(given, spread, valid, words, row,
                            {.include = include, .flipped = flipped, .near_edge = near_edge});
 }

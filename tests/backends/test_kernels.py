@@ -49,10 +49,14 @@ ARGUMENTS = {
     "match_flat": "array length array array array",
     "match_window": "array length array array size word array",
     "find_patches": "array length array array size columns example array",
+    "grade_flat": "array length array array count count array",
+    "grade_window": "array length array array array array size word count count array",
+    "find_graded": "array length array array array array size columns example count count count"
+    " array",
     "add_votes": "array size array size largest array",
     "sum_votes": "array size size size array size array",
     "transpose64": "array",
-    "feedback": "array owed array array types types q N boost array array size"
+    "feedback": "array owed array array types types q N N boost boost boost boost array array size"
     " array array array array",
     "forget_watched": "array q count array",
 }
@@ -60,6 +64,8 @@ RESULTS = {
     "match_flat": ctypes.c_uint32,
     "match_window": ctypes.c_uint64,
     "find_patches": ctypes.c_size_t,
+    "grade_flat": ctypes.c_uint32,
+    "find_graded": ctypes.c_size_t,
     "feedback": ctypes.c_bool,
     "forget_watched": ctypes.c_bool,
 }
@@ -240,6 +246,66 @@ def test_find_patches(kernels):
         assert (found[len(patches) :] == 2**32 - 1).all()
 
 
+def planes_to_numbers(planes):
+    """Bit planes (planes, examples) as a number per example."""
+    return (planes.astype(np.int64) << np.arange(len(planes))[:, None]).sum(axis=0)
+
+
+def test_grade_flat(kernels):
+    for rng in cases("grade_flat"):
+        literals, length = int(rng.integers(1, 60)), int(rng.integers(0, 50))
+        words = random_words(rng, (literals, 8), rng.choice([0.3, 0.8, 0.97]))
+        chosen = rng.integers(0, literals, length).astype(np.uint32)
+        examples = random_words(rng, 8, 0.8)
+        most = int(rng.choice([1, 2, 3, 4, 7, 20]))
+        planes = most.bit_length() + int(rng.integers(2))
+        found = random_words(rng, 8 * planes + GUARD)
+        behind = found[8 * planes :].copy()
+        kernels.grade_flat(
+            chosen * np.uint32(8), length, words.ravel(), examples, most, planes, found
+        )
+        misses = (words_to_bits(words).reshape(literals, 512)[chosen] == 0).sum(axis=0)
+        expected = np.maximum(0, most - misses) * words_to_bits(examples)
+        numbers = planes_to_numbers(words_to_bits(found[: 8 * planes]).reshape(planes, 512))
+        np.testing.assert_array_equal(numbers, expected)
+        np.testing.assert_array_equal(found[8 * planes :], behind)
+
+
+def test_grades_of_patches(kernels):
+    for rng in cases("grades_of_patches"):
+        rows, columns = int(rng.integers(1, 7)), int(rng.integers(1, 21))
+        row_step, length = columns + int(rng.integers(3)), int(rng.integers(0, 20))
+        size = rows * row_step + 40
+        words = random_words(rng, size + 8, rng.choice([0.5, 0.9]))
+        offsets = rng.integers(0, 40, length).astype(np.uint32)
+        window = np.array([0, rows - 1, 0, columns - 1], np.uint32)
+        of_row, of_column = (rng.integers(0, 3, k).astype(np.uint32) for k in (rows, columns))
+        examples = int(random_words(rng, 1, 0.8)[0])
+        most = int(rng.choice([1, 2, 3, 5, 12]))
+        planes = most.bit_length()
+        bits = words_to_bits(words).reshape(-1, 64)
+        graded = np.empty((rows * columns, 64), np.int64)
+        for p in range(rows * columns):
+            row, column = divmod(p, columns)
+            misses = (bits[offsets.astype(int) + row * row_step + column] == 0).sum(axis=0)
+            graded[p] = np.maximum(0, most - misses - int(of_row[row] + of_column[column]))
+        place = (window, of_row, of_column, words, row_step)
+        found = np.zeros(planes, np.uint64)
+        kernels.grade_window(offsets, length, *place, examples, most, planes, found)
+        numbers = planes_to_numbers(words_to_bits(found).reshape(planes, 64))
+        shown = words_to_bits(np.array([examples], np.uint64)).ravel()
+        np.testing.assert_array_equal(numbers, graded.max(axis=0) * shown)
+        example = int(rng.integers(64))
+        grade = int(graded[:, example].max())
+        if grade:
+            patches = np.zeros(rows * columns, np.uint32)
+            count = kernels.find_graded(
+                offsets, length, *place, columns, example, most, planes, grade, patches
+            )
+            expected = np.flatnonzero(graded[:, example] == grade)
+            np.testing.assert_array_equal(patches[:count], expected)
+
+
 def test_add_votes(kernels):
     for rng in cases("add_votes"):
         m, count = int(rng.integers(1, 40)), int(rng.integers(1, 400))
@@ -294,29 +360,37 @@ def test_feedback(kernels):
     most_owed = kernels.library.most_owed()
     for rng in cases("feedback"):
         words, N = int(rng.integers(1, 6)), int(rng.choice([1, 2, 12, 127, 128]))
+        top = N - 1 if rng.random() < 0.5 else int(rng.choice([0, 5, 127]))
+        grows, sampled, graded = (bool(rng.integers(2)) for _ in range(3))
         q, boost = int(rng.choice([0, 1, 6554, 32768, 65535, 65536])), bool(rng.integers(2))
         type1, type2 = (int(rng.choice([0, 1, 2, 127])) for _ in range(2))
         owed, fires = int(rng.choice([0, 1, most_owed])), bool(rng.integers(2))
         type2 *= fires
+        owed *= not sampled
         literals = np.arange(64 * words)
         valid = literals < 64 * words - int(rng.integers(64))
         truth = (rng.random(64 * words) < 0.5) & valid
         row = np.full(64 * words + GUARD, 99, np.int8)
-        row[: 64 * words] = np.where(valid, rng.integers(-N, N, 64 * words), -N)
+        row[: 64 * words] = np.where(valid, rng.integers(-N, top, 64 * words, endpoint=True), -N)
         owed_keys = np.array([random_key(rng) for _ in range(owed)], np.uint64)
         keys = np.array([random_key(rng) for _ in range(type1)], np.uint64)
         with np.errstate(over="ignore"):
             spread = np.arange(32 * words, dtype=np.uint32) * np.uint32(0x9E3779B9)
         spread ^= spread >> np.uint32(16)
 
-        def clip(entries, N=N):
-            return np.clip(entries, -N, N - 1)
+        def clip(entries, N=N, top=top):
+            return np.clip(entries, -N, top)
 
         before = clip(row[: 64 * words].astype(np.int64) - forgotten(owed_keys, literals, q))
         forgets = forgotten(keys, literals, q)
         if fires:
-            memorized = type1 if boost else type1 - forgets
-            delta = np.where(truth, memorized, type2 * valid - forgets)
+            # A strict clause that fires includes nothing that is false, or the kernel is not asked.
+            open_ = valid & ((before < 0) | (not graded))
+            memorized = grows * (type1 if boost or sampled else type1 - forgets)
+            forgets = type1 * open_ if sampled else forgets
+            delta = np.where(truth, memorized, type2 * open_ - forgets)
+        elif sampled:
+            continue  # the few literals that are picked are no work for a kernel
         else:
             delta = -forgets
         after = clip(before + delta)
@@ -325,7 +399,8 @@ def test_feedback(kernels):
         behind = [out[words:].copy() for out in outputs]
         changed = kernels.feedback(
             owed_keys, owed, np.atleast_1d(bits_to_words(truth)) if fires else None, keys, type1,
-            type2, q, N, boost, spread, np.atleast_1d(bits_to_words(valid)), words, row, *outputs,
+            type2, q, N, top, boost, grows, sampled, graded, spread,
+            np.atleast_1d(bits_to_words(valid)), words, row, *outputs,
         )  # fmt: skip
         np.testing.assert_array_equal(row[: 64 * words], after)
         assert (row[64 * words :] == 99).all()

@@ -24,19 +24,27 @@ def naive_literals(bits, grid):
     return patches
 
 
+def naive_grade(spec, included, x):
+    """What a clause says of one patch: how many more misses it would have tolerated."""
+    if not included:
+        return 1
+    return max(0, min(spec.tolerance, len(included)) - sum(x[k] == 0 for k in included))
+
+
+def naive_picks(spec, key):
+    """The literals that are sampled for forgetting, one after the other."""
+    count = spec.picks // 65536 + (int(hash32(key, 2**32 - 1)) >> 16 < spec.picks % 65536)
+    return [int(hash32(key, k)) * spec.grid.n_literals >> 32 for k in range(count)]
+
+
 def naive_step(spec, memory, weights, patches, target, scale, step):
     """One training step, loop by loop, as the appendix says it."""
     key = step_key(spec.seed, step)
     n, m, L, o = spec.n, spec.m, spec.grid.n_literals, spec.grid.n_features
-    firing = [
-        [
-            p
-            for p in range(len(patches))
-            if all(patches[p][k] for k in range(L) if memory[j][k] >= 0)
-        ]
-        for j in range(n)
-    ]
-    c = [int(bool(f)) for f in firing]
+    included = [[k for k in range(L) if memory[j][k] >= 0] for j in range(n)]
+    graded = [[naive_grade(spec, included[j], x) for x in patches] for j in range(n)]
+    c = [max(row) for row in graded]
+    firing = [[p for p, grade in enumerate(graded[j]) if grade == c[j]] for j in range(n)]
     v = [sum(int(weights[j][i]) * c[j] for j in range(n)) for i in range(m)]
     new_memory = [[int(x) for x in row] for row in memory]
     new_weights = [[int(x) for x in row] for row in weights]
@@ -54,11 +62,16 @@ def naive_step(spec, memory, weights, patches, target, scale, step):
             threshold = distance * int(scale[1 if scaled else 0]) // (2 * spec.T)
             if int(hash32(make_key(key, Purpose.SELECT, i), j)) >= threshold:
                 continue
+            draw_key = make_key(key, Purpose.DRAW, i, j)
+            picked = naive_picks(spec, draw_key) if spec.picks >= 0 else []
             for k in range(L):
-                word = int(hash32(make_key(key, Purpose.DRAW, i, j), k % o))
+                word = int(hash32(draw_key, k % o))
                 forget = (word & 0xFFFF if k < o else word >> 16) < spec.q
+                if spec.picks >= 0:  # sampled
+                    forget = memory[j][k] < 0 if c[j] else picked.count(k)
                 if type_1 and c[j] and x[k]:
-                    new_memory[j][k] += spec.boost_true_positive or not forget
+                    full = spec.growth_limit and len(included[j]) > spec.growth_limit
+                    new_memory[j][k] += (spec.boost_true_positive or not forget) and not full
                 elif type_1:
                     new_memory[j][k] -= forget
                 elif c[j] and not x[k] and memory[j][k] < 0:
@@ -68,7 +81,9 @@ def naive_step(spec, memory, weights, patches, target, scale, step):
                 if not spec.sharing and weights[j][i] != 0:
                     moved = max(1, moved) if weights[j][i] > 0 else min(-1, moved)
                 new_weights[j][i] = max(-spec.max_weight, min(spec.max_weight, moved))
-        new_memory[j] = [max(-spec.N, min(spec.N - 1, x)) for x in new_memory[j]]
+        new_memory[j] = [
+            max(-spec.N, min((spec.include_depth or spec.N) - 1, x)) for x in new_memory[j]
+        ]
         if spec.max_literals:
             fresh = [k for k in range(L) if new_memory[j][k] >= 0 and memory[j][k] < 0]
             fresh.sort(key=lambda k: int(hash32(make_key(key, Purpose.LIMIT, 0, j), k)))
@@ -107,5 +122,8 @@ def test_small_configurations_cover_the_options():
     specs = [c.spec for _, c in list(small_configurations())[:30]]
     for option in ("boost_true_positive", "e_scales_type2", "sharing", "learn_weights"):
         assert {getattr(spec, option) for spec in specs} == {True, False}, option
-    assert any(spec.max_literals for spec in specs)
+    for option, usual in (("max_literals", 0), ("growth_limit", 0), ("include_depth", 0)):
+        assert any(getattr(spec, option) != usual for spec in specs), option
+    assert any(spec.tolerance > 1 and spec.picks > 0 for spec in specs)
+    assert any(spec.tolerance > 1 and spec.picks < 0 for spec in specs)
     assert any(not spec.grid.is_flat for spec in specs)

@@ -253,6 +253,7 @@ def image_model():
     images, labels = load_digits(return_X_y=True)
     table = pd.DataFrame(images[:100], columns=[f"pixel {number}" for number in range(64)])
     model = small(
+        forgetting="sampled",
         patch_shape=(3, 4),
         image_shape=(8, 8),
         stride=(2, 1),
@@ -285,6 +286,9 @@ def bits_model():
         boost_true_positive=False,
         max_literals=9,
         max_weight=8,
+        tolerance=2,
+        growth_limit=30,
+        include_depth=20,
         weighted=False,
         booleanize=None,
         backend="native",

@@ -52,6 +52,10 @@ class BackendKind:
         """Whether it is worth starting for this work; None stands for any work at all."""
         return True
 
+    def lacks(self, spec: Spec) -> str | None:
+        """Which option of a machine it does not have; None: it has them all."""
+        return None
+
     def loss(self) -> str | None:
         """What to warn of where it would gain but is not there; None: nothing."""
         return None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import _native
 from ..core.examples import Examples
 from ..core.spec import Spec
-from .protocol import TrainCounts
+from .protocol import ClauseOutputs, TrainCounts, output_type
 from .threads import TrainingThreads, prediction_threads
 
 
@@ -114,8 +114,8 @@ class NativeBackend:
         self._machine.votes(data, prediction_threads(n_jobs, self.spec, len(data)), votes)
         return votes
 
-    def clause_outputs(self, data: Any, n_jobs: int | None = 1) -> NDArray[np.bool_]:
-        outputs = np.empty((len(data), self.spec.n), dtype=bool)
+    def clause_outputs(self, data: Any, n_jobs: int | None = 1) -> ClauseOutputs:
+        outputs = np.empty((len(data), self.spec.n), dtype=output_type(self.spec))
         threads = prediction_threads(n_jobs, self.spec, len(data))
         self._machine.clause_outputs(data, threads, outputs)
         return outputs

@@ -9,6 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.examples import Examples
+from ..core.spec import Spec
+
+#: What clauses say: whether they fire, or with a tolerance by how much.
+ClauseOutputs = NDArray[Any]
+
+
+def output_type(spec: Spec) -> type[np.generic]:
+    """The type of clause outputs: flags, or numbers where a clause has more to say."""
+    return np.bool_ if spec.tolerance == 1 else np.int32
 
 
 class TrainCounts(NamedTuple):
@@ -78,8 +87,8 @@ class Backend(Protocol):
         """Unclipped vote sums, (rows, m); empty clauses are silent."""
         ...
 
-    def clause_outputs(self, data: Any, n_jobs: int | None = 1) -> NDArray[np.bool_]:
-        """Which clauses fire, (rows, n); empty clauses are silent."""
+    def clause_outputs(self, data: Any, n_jobs: int | None = 1) -> ClauseOutputs:
+        """What each clause says, (rows, n), as :func:`output_type`; empty clauses are silent."""
         ...
 
     def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:

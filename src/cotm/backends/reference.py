@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..core.examples import Examples, patch_literals
 from ..core.randomness import U32, U64, Purpose, hash32, literal_draws, make_key, step_key
 from ..core.spec import Spec
-from .protocol import TrainCounts
+from .protocol import ClauseOutputs, TrainCounts, output_type
 
 Bool = NDArray[np.bool_]
 Int = NDArray[np.int64]
@@ -24,15 +24,21 @@ def include(memory: NDArray[np.int8]) -> Bool:
     return memory >= 0
 
 
-def matches(actions: Bool, literals: NDArray[np.uint8]) -> Bool:
-    """And(Imply(A, x)) for every patch, (n, P): no included literal of the patch is 0."""
-    missing = actions.astype(np.int64) @ (1 - literals).astype(np.int64).T
-    return missing == 0
+def grades(spec: Spec, actions: Bool, literals: NDArray[np.uint8]) -> Int:
+    """max(0, min(tolerance, included) - misses) for every patch, (n, P).
+
+    A miss is an included literal of the patch that is 0. With a tolerance of 1 this is the paper's
+    And(Imply(A, x)). A clause that includes nothing has 1 everywhere.
+    """
+    misses = actions.astype(np.int64) @ (1 - literals).astype(np.int64).T
+    included = actions.sum(axis=1, dtype=np.int64)[:, None]
+    graded = np.maximum(0, np.minimum(spec.tolerance, included) - misses)
+    return np.where(included == 0, 1, graded)
 
 
-def vote_sums(weights: NDArray[np.int32], outputs: Bool) -> Int:
+def vote_sums(weights: NDArray[np.int32], outputs: Int) -> Int:
     """v = W c."""
-    return outputs.astype(np.int64) @ weights.astype(np.int64)
+    return outputs @ weights.astype(np.int64)
 
 
 def selection_thresholds(
@@ -75,7 +81,7 @@ def select(
 
 
 def choose_patches(fires_at: Bool, key: np.uint64) -> Int:
-    """For each clause one of the K patches it matches, drawn uniformly; 0 where none."""
+    """For each clause one of the K patches it matches best, drawn uniformly; 0 where none."""
     n = fires_at.shape[0]
     draw = hash32(make_key(key, Purpose.PATCH), np.arange(n, dtype=U32)).astype(U64)
     rank = (draw * fires_at.sum(axis=1).astype(U64) >> U64(32)).astype(np.int64)
@@ -84,7 +90,7 @@ def choose_patches(fires_at: Bool, key: np.uint64) -> Int:
 
 def feedback(
     spec: Spec,
-    outputs: Bool,
+    fires: Bool,
     literals: NDArray[np.uint8],
     selected_1: Bool,
     selected_2: Bool,
@@ -95,27 +101,49 @@ def feedback(
 
     ``literals`` (n, L) are those of each clause's chosen patch.
     """
-    c = outputs[:, None]
+    c = fires[:, None]
     x = literals == 1
+    grows = np.ones((spec.n, 1), dtype=bool)
+    if spec.growth_limit:
+        grows = actions.sum(axis=1, keepdims=True) <= spec.growth_limit
     delta = np.zeros(literals.shape, dtype=np.int32)
     for i in range(spec.m):
         type_1, type_2 = selected_1[:, i, None], selected_2[:, i, None]
         draw_keys = make_key(key, Purpose.DRAW, i, np.arange(spec.n))
-        forget = literal_draws(draw_keys, spec.grid.n_features) < spec.q
-        f_1a = c & x if spec.boost_true_positive else c & x & ~forget
-        f_1b = forget & (~x | ~c)
+        if spec.picks < 0:
+            forget = literal_draws(draw_keys, spec.grid.n_features) < spec.q
+            f_1a = c & x if spec.boost_true_positive else c & x & ~forget
+            f_1b = (forget & (~x | ~c)).astype(np.int32)
+        else:
+            f_1a = c & x
+            f_1b = np.where(c, ~x & ~actions, sampled(spec, draw_keys))
         f_2 = c & ~x & ~actions
         delta += (type_2 & f_2).astype(np.int32)
-        delta += (type_1 & f_1a).astype(np.int32)
-        delta -= (type_1 & f_1b).astype(np.int32)
+        delta += (type_1 & f_1a & grows).astype(np.int32)
+        delta -= type_1 * f_1b
     return delta
+
+
+def sampled(spec: Spec, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """How often each literal is picked for forgetting, (n, L): about ``picks`` / 65536 in all.
+
+    With one key per clause. The part after the point is a probability of one pick more.
+    """
+    n_literals = spec.grid.n_literals
+    whole, part = divmod(spec.picks, 65536)
+    count = whole + ((hash32(keys, 0xFFFFFFFF) >> U32(16)) < part)
+    times = np.zeros((len(keys), n_literals), dtype=np.int32)
+    for j, key in enumerate(keys):
+        words = hash32(key, np.arange(count[j], dtype=U32)).astype(U64)
+        np.add.at(times[j], (words * U64(n_literals) >> U64(32)).astype(np.int64), 1)
+    return times
 
 
 def update_memory(
     spec: Spec, memory: NDArray[np.int8], delta: NDArray[np.int32], key: np.uint64
 ) -> NDArray[np.int8]:
     """C + delta, clipped once; a full clause takes no more literals than it may have."""
-    updated = np.clip(memory.astype(np.int32) + delta, -spec.N, spec.N - 1).astype(np.int8)
+    updated = np.clip(memory.astype(np.int32) + delta, -spec.N, spec.top).astype(np.int8)
     if not spec.max_literals:
         return updated
     surplus = include(updated).sum(axis=1) - spec.max_literals
@@ -129,14 +157,14 @@ def update_memory(
 def update_weights(
     spec: Spec,
     weights: NDArray[np.int32],
-    outputs: Bool,
+    fires: Bool,
     selected: Bool,
     target: NDArray[np.uint8],
 ) -> NDArray[np.int32]:
     """W + (R^I + R^II) (c y - c (1 - y)), within the allowed magnitudes."""
     if not spec.learn_weights:
         return weights
-    moves = outputs[:, None] & selected
+    moves = fires[:, None] & selected
     updated = weights.astype(np.int64) + moves * np.where(target == 1, 1, -1)
     if not spec.sharing:  # a clause keeps its side: magnitudes never fall below 1
         updated = np.where(weights > 0, np.maximum(updated, 1), updated)
@@ -198,15 +226,17 @@ class ReferenceBackend:
         spec, memory, weights = self.spec, self._memory, self._weights
         key = step_key(spec.seed, step)
         actions = include(memory)
-        fires_at = matches(actions, literals)  # an empty clause fires in training
-        outputs = np.any(fires_at, axis=1)
+        graded = grades(spec, actions, literals)  # an empty clause fires in training
+        outputs = graded.max(axis=1)
+        fires = outputs > 0
         votes = vote_sums(weights, outputs)
         thresholds = selection_thresholds(spec, votes, target, scale)
         selected_1, selected_2 = select(spec, weights, target, thresholds, key)
+        fires_at = (graded == outputs[:, None]) & fires[:, None]
         chosen = literals[choose_patches(fires_at, key)]
-        delta = feedback(spec, outputs, chosen, selected_1, selected_2, actions, key)
+        delta = feedback(spec, fires, chosen, selected_1, selected_2, actions, key)
         self._memory = update_memory(spec, memory, delta, key)
-        self._weights = update_weights(spec, weights, outputs, selected_1 | selected_2, target)
+        self._weights = update_weights(spec, weights, fires, selected_1 | selected_2, target)
         return votes
 
     def votes(self, data: Examples, n_jobs: int | None = 1) -> Int:
@@ -215,16 +245,16 @@ class ReferenceBackend:
             votes[index] = vote_sums(self._weights, self._outputs(data, index))
         return votes
 
-    def clause_outputs(self, data: Examples, n_jobs: int | None = 1) -> Bool:
-        outputs = np.empty((len(data), self.spec.n), dtype=bool)
+    def clause_outputs(self, data: Examples, n_jobs: int | None = 1) -> ClauseOutputs:
+        outputs = np.empty((len(data), self.spec.n), dtype=output_type(self.spec))
         for index in range(len(data)):
             outputs[index] = self._outputs(data, index)
         return outputs
 
-    def _outputs(self, data: Examples, index: int) -> Bool:
+    def _outputs(self, data: Examples, index: int) -> Int:
         actions = include(self._memory)
-        fires = np.any(matches(actions, patch_literals(data, index)), axis=1)
-        return fires & np.any(actions, axis=1)  # an empty clause is silent in prediction
+        outputs = grades(self.spec, actions, patch_literals(data, index)).max(axis=1)
+        return outputs * np.any(actions, axis=1)  # an empty clause is silent in prediction
 
     def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
         return self._memory.copy(), self._weights.copy()

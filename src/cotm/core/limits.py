@@ -13,3 +13,5 @@ WEIGHT_LIMIT = 2**31 - 1
 MAX_AVERAGE = 1000
 #: Sizes of images, patches and strides are 32-bit in every backend.
 MAX_SIZE = 2**30
+#: A clause's output, from 0 to the tolerance, times a weight and a clause count stays in 64 bits.
+MAX_TOLERANCE = 2**15

@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .checks import check_choice, check_flag, check_integer, check_number
-from .limits import MAX_AVERAGE, MAX_CLAUSES, MAX_FEATURES, MAX_T, WEIGHT_LIMIT
+from .limits import (
+    MAX_AVERAGE,
+    MAX_CLAUSES,
+    MAX_FEATURES,
+    MAX_T,
+    MAX_TOLERANCE,
+    WEIGHT_LIMIT,
+)
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -152,6 +159,26 @@ class MachineParameters:
         Whole(1, MAX_AVERAGE),
         "How many of the last epochs vote together in prediction; steadies it.",
     )
+    tolerance: int = _option(
+        1,
+        Whole(1, MAX_TOLERANCE),
+        "Misses that silence a rule; with fewer it votes, the more so the fewer they are.",
+    )
+    forgetting: str = _option(
+        "drawn",
+        Choice(("drawn", "sampled")),
+        "Whether every condition is drawn for, or a sample of them forgotten.",
+    )
+    growth_limit: int | None = _option(
+        None,
+        Whole(1, 2 * MAX_FEATURES, optional=True),
+        "Conditions beyond which a rule memorizes no more until it has forgotten some.",
+    )
+    include_depth: int | None = _option(
+        None,
+        Whole(1, 128, optional=True),
+        "Reinforcements an included condition's memory holds; as memory_depth if not given.",
+    )
     sharing: bool = _option(
         True, Flag(), "Whether all outputs share the clauses, or each owns some.", is_kind=True
     )
@@ -165,6 +192,11 @@ class MachineParameters:
     def __post_init__(self) -> None:
         for option in OPTIONS.values():
             object.__setattr__(self, option.name, option.check(getattr(self, option.name)))
+        if self.forgetting == "sampled" and not self.boost_true_positive:
+            raise ValueError(
+                "forgetting='sampled' draws for no condition, so it cannot leave true ones out: "
+                "set boost_true_positive=True, or forgetting='drawn'"
+            )
 
 
 #: Every learning option by its name.

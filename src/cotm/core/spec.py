@@ -34,6 +34,10 @@ class Spec:
     sharing: bool = True  # off: clause j votes for output j * m // n only
     learn_weights: bool = True  # off: the plain Tsetlin machine
     seed: int = 0
+    tolerance: int = 1  # misses that silence a clause
+    picks: int = -1  # literals a silent clause forgets, in 65536ths; -1: each is drawn for
+    growth_limit: int = 0  # literals beyond which a clause memorizes none; 0: no limit
+    include_depth: int = 0  # entries lie below it; 0: below N
 
     @classmethod
     def of(cls, parameters: MachineParameters, grid: PatchGrid, n_outputs: int, seed: int) -> Spec:
@@ -54,7 +58,21 @@ class Spec:
             sharing=parameters.sharing,
             learn_weights=parameters.sharing or parameters.weighted,
             seed=seed,
+            tolerance=parameters.tolerance,
+            picks=picked(parameters, grid),
+            growth_limit=parameters.growth_limit or 0,
+            include_depth=parameters.include_depth or 0,
         )
+
+    @property
+    def top(self) -> int:
+        """The largest entry of the memory."""
+        return (self.include_depth or self.N) - 1
+
+    @property
+    def most(self) -> int:
+        """The largest output a clause can have."""
+        return min(self.tolerance, self.grid.n_literals)
 
     def owners(self) -> NDArray[np.int64]:
         """The output that owns each clause when sharing is off."""
@@ -72,6 +90,13 @@ def forget_threshold(s: float) -> int:
     (6554, 65536)
     """
     return round(65536 / s)
+
+
+def picked(parameters: MachineParameters, grid: PatchGrid) -> int:
+    """``picks``: one in s of the literals, where they are sampled."""
+    if parameters.forgetting == "drawn":
+        return -1
+    return round(65536 * grid.n_literals / parameters.s)
 
 
 def selection_scale(e: float, weight: NDArray[np.float64]) -> NDArray[np.uint64]:

@@ -97,7 +97,7 @@ def within_limits(spec: Spec, state: Snapshot, average: int = 1) -> Snapshot:
     Of a clause with too many literals those with the highest entries stay. An earlier state
     does not know its entries: one with too many literals goes.
     """
-    memory = np.clip(state.memory, -spec.N, spec.N - 1)
+    memory = np.clip(state.memory, -spec.N, spec.top)
     weights = spec.clip_weights(state.weights)
     earlier = state.earlier[max(0, len(state.earlier) + 1 - average) :]
     if spec.max_literals:

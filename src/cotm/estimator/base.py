@@ -263,7 +263,7 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
         """
         return self._votes(self._now(), X)
 
-    def clause_outputs(self, X: Any) -> NDArray[np.bool_]:
+    def clause_outputs(self, X: Any) -> NDArray[Any]:
         """Tell which clauses fire on each example.
 
         Parameters
@@ -273,7 +273,7 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
 
         Returns
         -------
-        bool (N, n_clauses)
+        bool, or int32 with a tolerance above 1, (N, n_clauses)
             With ``average`` the clauses of all states that vote, as in :attr:`weights_`; the
             product of the two is :meth:`votes`. A clause without literals never fires.
         """

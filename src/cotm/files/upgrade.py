@@ -18,7 +18,13 @@ UPGRADES: dict[int, Upgrade] = {}
 LATER_FIELDS: dict[str, Any] = {"scored_from": 0, "data": None, "sharpness": None}
 
 #: Options that came after the first files of format 1, and the value that trains like before.
-LATER_OPTIONS: dict[str, Any] = {"average": 1}
+LATER_OPTIONS: dict[str, Any] = {
+    "average": 1,
+    "tolerance": 1,
+    "forgetting": "drawn",
+    "growth_limit": None,
+    "include_depth": None,
+}
 
 
 def upgrade(header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:

@@ -54,6 +54,8 @@ struct Spec {
   u32 boost_true_positive, e_scales_type2, sharing, learn_weights;
   i64 T;
   u64 seed;
+  u32 tolerance, growth_limit, include_depth;  // not used yet: CudaKind refuses them
+  i64 picks;
   __device__ i64 clip_weight(i64 weight) const;
 };
 
