@@ -46,7 +46,8 @@ def random_grid(rng: np.random.Generator) -> PatchGrid:
     return PatchGrid(height, width, channels, patch_height, patch_width, *strides)
 
 
-def random_configuration(seed: int, *, rows: int = 12) -> Configuration:
+def random_configuration(seed: int, *, rows: int = 12, later: bool = True) -> Configuration:
+    """Without ``later`` the options that not every backend has are left at their defaults."""
     rng = np.random.default_rng(seed)
     grid = random_grid(rng)
     n = int(rng.integers(1, 150))
@@ -81,7 +82,7 @@ def random_configuration(seed: int, *, rows: int = 12) -> Configuration:
     order = rng.integers(0, rows, int(rng.integers(0, 3 * rows)))
     step = int(rng.integers(0, 2**40))
     memory, weights = random_memory(rng, spec), random_weights(rng, spec)
-    spec = with_later_options(rng, spec)
+    spec = with_later_options(rng, spec) if later else spec
     return Configuration(
         spec=spec,
         examples=examples,

@@ -339,7 +339,7 @@ LAUNCHES = [{}, {"blocks": 1}, {"blocks": 3, "threads": 64, "listed": True},
 @pytest.mark.parametrize("seed", range(120))
 def test_equals_reference(seed):
     """Any shape, option and layout."""
-    c = random_configuration(1000 + seed)
+    c = random_configuration(1000 + seed, later=False)
     expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
     for launch in LAUNCHES:
         backend = CudaBackend(c.spec, c.memory, c.weights, **launch)
