@@ -118,12 +118,17 @@ def steps_before(model: Any) -> list[tuple[str, Any]]:
 
 def input_of(X: Any, name: str) -> Any:
     """A member's part of X, where a dictionary has one for each."""
-    return X[name] if isinstance(X, Mapping) else X
+    return X[name] if _is_dictionary(X) else X
+
+
+def _is_dictionary(X: Any) -> bool:
+    """Some sparse matrices of SciPy are dictionaries too, of their entries."""
+    return isinstance(X, Mapping) and not hasattr(X, "shape")
 
 
 def check_input(X: Any, names: Sequence[str]) -> None:
     """A dictionary as X must have the names of all members, and no others."""
-    if not isinstance(X, Mapping):
+    if not _is_dictionary(X):
         return
     if {*X} != {*names}:
         raise ValueError(
