@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import run
 from helpers import classifier, state
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -408,3 +409,17 @@ def test_what_could_not_be_loaded_is_not_written(tmp_path):
     with pytest.raises(ValueError, match="could not be loaded again"):
         joined.save(tmp_path / "never.cotm")
     assert not (tmp_path / "never.cotm").exists()
+
+
+def test_commands_know_composites(tmp_path):
+    joined = cotm.join({"coarse": grays().fit(X, Y), "fine": small().fit(X, Y)}, X)
+    joined.save(tmp_path / "model.cotm")
+    np.savez(tmp_path / "data.npz", X=X, y=Y)
+    model, data = tmp_path / "model.cotm", tmp_path / "data.npz"
+    lines = run("predict", model, data).stdout.split()
+    assert lines == ["prediction", *map(str, joined.predict(X))]
+    assert f"{joined.score(X, Y):.2%}" in run("evaluate", model, data).stdout
+    assert run("rules", model, "--top", "1").stdout == f"1. {joined.rules(top=1)[0]}\n"
+    assert "member fine" in run("info", model).stdout
+    refused = run("train", data, "--out", model, "--resume", code=1)
+    assert "is a composite" in refused.stderr
