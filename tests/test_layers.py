@@ -23,6 +23,8 @@ LAYERS = [
     "files",
     "estimator",
     "classifier",
+    "composite",
+    "joining",
     "loading",
     "datasets",
     "experiments",

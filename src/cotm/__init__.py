@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from .booleanize import Thermometer as Thermometer
     from .classifier import CoTMClassifier as CoTMClassifier
     from .classifier import TMClassifier as TMClassifier
+    from .composite import CoTMComposite as CoTMComposite
     from .conditions import Condition as Condition
     from .core.state import Snapshot as Snapshot
     from .estimator.checkpoint import Checkpoint as Checkpoint
     from .estimator.training import Callback as Callback
     from .files import ModelFileError as ModelFileError
+    from .joining import join as join
     from .loading import load as load
     from .machine import Machine as Machine
     from .model.fitted import Record as Record
+    from .rules import MemberRule as MemberRule
     from .rules import Rule as Rule
 
 __version__ = "0.1.0"
@@ -38,15 +41,18 @@ _HOMES = {
     "Categories": "booleanize",
     "Checkpoint": "estimator.checkpoint",
     "CoTMClassifier": "classifier",
+    "CoTMComposite": "composite",
     "Condition": "conditions",
     "ImageThermometer": "booleanize",
     "Machine": "machine",
+    "MemberRule": "rules",
     "ModelFileError": "files",
     "Record": "model.fitted",
     "Rule": "rules",
     "Snapshot": "core.state",
     "TMClassifier": "classifier",
     "Thermometer": "booleanize",
+    "join": "joining",
     "load": "loading",
 }
 

@@ -1,4 +1,4 @@
-"""Classifiers from model files."""
+"""Classifiers and composites from model files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 
 from . import files
 from .classifier import CoTMClassifier, TMClassifier
+from .composite import CoTMComposite
+from .estimator.composition import composed
 from .estimator.settings import check_parameters
 
 _KINDS: dict[str, type[CoTMClassifier] | type[TMClassifier]] = {
@@ -13,8 +15,8 @@ _KINDS: dict[str, type[CoTMClassifier] | type[TMClassifier]] = {
 }
 
 
-def load(path: str | os.PathLike[str]) -> CoTMClassifier | TMClassifier:
-    """Read a classifier that ``save`` or :class:`cotm.Checkpoint` wrote.
+def load(path: str | os.PathLike[str]) -> CoTMClassifier | TMClassifier | CoTMComposite:
+    """Read a classifier or composite that ``save`` or :class:`cotm.Checkpoint` wrote.
 
     It predicts and trains on exactly as the one that was saved. Nothing in the file is
     executed. A file that is damaged, foreign or of a newer version of cotm gives a
@@ -32,8 +34,19 @@ def load(path: str | os.PathLike[str]) -> CoTMClassifier | TMClassifier:
     return files.load(path, restored)
 
 
-def restored(saved: files.SavedModel) -> CoTMClassifier | TMClassifier:
-    """The classifier that a model file holds; a ValueError where a parameter cannot be."""
+def restored(
+    saved: files.SavedModel | files.SavedComposite,
+) -> CoTMClassifier | TMClassifier | CoTMComposite:
+    """What a model file holds; a ValueError where a parameter cannot be."""
+    if isinstance(saved, files.SavedComposite):
+        models = [_classifier(member) for member in saved.members]
+        pairs = zip(saved.names, models, strict=True)
+        composition = composed(pairs, saved.scale, divisors=saved.divisors)
+        return CoTMComposite._of(composition, saved.n_jobs)
+    return _classifier(saved)
+
+
+def _classifier(saved: files.SavedModel) -> CoTMClassifier | TMClassifier:
     model = _KINDS[saved.kind](**saved.parameters)
     check_parameters(model)
     model._fitted = saved.fitted

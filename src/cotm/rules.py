@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .booleanize import BitFeature
 from .conditions import Condition, is_possible, simplify
 
-__all__ = ["Condition", "Rule", "feature_descriptions", "rules", "simplify"]
+__all__ = ["Condition", "MemberRule", "Rule", "feature_descriptions", "rules", "simplify"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,22 @@ class Rule:
         needed, count = len(self.conditions) - self.most, len(self.conditions)
         every = "; ".join(map(str, self.conditions))
         return f"if more than {needed} of {count} hold ({every}): {votes} for each above {needed}"
+
+
+@dataclass(frozen=True)
+class MemberRule(Rule):
+    """A rule of a composite's member. Its votes are counted as the member's are: divided.
+
+    Attributes
+    ----------
+    member : str
+        The member's name; ``clause`` is the number of the clause in it.
+    """
+
+    member: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.member}: {super().__str__()}"
 
 
 def rules(

@@ -39,6 +39,8 @@ def resumed_model(path: Path, kind: ModelKind | None, given: dict[str, Any]) -> 
     from .. import load
 
     model = load(path)
+    if hasattr(model, "estimators_"):
+        raise ValueError(f"{path} is a composite, whose training cannot be resumed")
     # Early stopping ends by going back to the best epoch: what would follow is another
     # training than a longer one from the beginning.
     if model.early_stopping and model._progress.best is None:

@@ -63,8 +63,11 @@ def _model_facts(path: Path) -> dict[str, str]:
 
     # The file is read once, as it may be a pipe.
     model, saved = load(path, lambda saved: (restored(saved), saved))
+    file = f"{file_size(path)}, format {saved.format}, written by cotm {saved.version}"
+    if hasattr(model, "estimators_"):
+        return {"file": file, **_composite_facts(model)}
     facts = {
-        "file": f"{file_size(path)}, format {saved.format}, written by cotm {saved.version}",
+        "file": file,
         "class": f"{type(model).__name__} ({kind_of(model).value})",
         "labels" if model._multilabel else "classes": _shortened(model.classes_.tolist()),
         **size(model),
@@ -77,6 +80,21 @@ def _model_facts(path: Path) -> dict[str, str]:
         facts["feature names"] = _shortened(model.feature_names_in_.tolist())
     parameters = model.get_params(deep=False)
     return facts | {f"parameter {name}": str(value) for name, value in parameters.items()}
+
+
+def _composite_facts(model: Any) -> dict[str, str]:
+    members = model.named_estimators_
+    divisors = model.divisors_ or [None] * len(members)
+    facts = {
+        "class": f"{type(model).__name__} of {len(members)} members",
+        "labels" if model._multilabel else "classes": _shortened(model.classes_.tolist()),
+        "scale": model.scale,
+    }
+    for (name, member), divisor in zip(members.items(), divisors, strict=True):
+        divided = "" if divisor is None else f", votes divided by {divisor:,}"
+        clauses = f"{len(member.memory_):,} clauses, margin {member.T_}"
+        facts[f"member {name}"] = f"{type(member).__name__}, {clauses}{divided}"
+    return facts
 
 
 def _shortened(values: list[Any], most: int = 20) -> str:

@@ -50,6 +50,7 @@ def _find_class(model: Any, text: str) -> Any:
 
 def _rule_data(rule: Any) -> dict[str, Any]:
     return {
+        **({"member": rule.member} if hasattr(rule, "member") else {}),
         "clause": rule.clause,
         "conditions": [
             {

@@ -48,7 +48,25 @@ def pack(text: str, tensors: Tensors) -> bytes:
 
 def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
     """Header and tensors of a model file, which are what was written: the checksum is right."""
-    data, entries = _read_bytes(path)
+    return _contents(*_read_bytes(path))
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], Tensors]:
+    """The same from the bytes of a model file."""
+    length = int.from_bytes(data[:8], "little")
+    if len(data) < 10 or data[8:9] != b"{" or not 2 <= length <= min(MAX_HEADER, len(data) - 8):
+        raise ModelFileError("this is not a model file of cotm (it is not in safetensors format)")
+    entries, rest = _parse(data[8 : 8 + length])
+    if len(data) != 8 + length + rest:
+        raise ModelFileError(
+            f"the model file is damaged or truncated: it should have {8 + length + rest} bytes, "
+            f"not {len(data)}"
+        )
+    return _contents(data, entries)
+
+
+def _contents(data: bytes, entries: dict[str, Any]) -> tuple[dict[str, Any], Tensors]:
+    """Header and tensors of a file with this parsed header of safetensors."""
     metadata = entries.get("__metadata__", {})
     if not isinstance(metadata, dict) or not isinstance(metadata.get("cotm"), str):
         raise ModelFileError("this is not a model file of cotm (it holds other tensors)")

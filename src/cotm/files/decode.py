@@ -48,7 +48,7 @@ FIELDS = (
     "sharpness",
     "bit_features",
 )
-_MAX_VERSION = 100
+MAX_VERSION = 100
 
 
 def decode(header: dict[str, Any], tensors: Tensors) -> SavedModel:
@@ -82,7 +82,7 @@ def decode_header(header: dict[str, Any], booleanizer: Any) -> SavedModel:
     Every field is checked, and those that depend on each other together.
     """
     kind, version = header["class"], expect_type(header["cotm"], str, "cotm")
-    expect(len(version) <= _MAX_VERSION, f"cotm is {version!r:.100}")
+    expect(len(version) <= MAX_VERSION, f"cotm is {version!r:.100}")
     parameters = decode_parameters(kind, header["parameters"], booleanizer)
     multilabel = expect_type(header["multilabel"], bool, "multilabel")
     sharpness = header["sharpness"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from typing import Any
 
@@ -56,6 +57,27 @@ def encode_bit_features(reader: InputReader) -> dict[str, Any]:
     if reader.bit_features is None:
         return {}
     return {"bit_features": features_to_state(reader.bit_features)}
+
+
+def same_inputs(one: InputReader, other: InputReader) -> bool:
+    """Whether two readers make the same bits of every X, and of the same X."""
+    names = ("patch_shape", "image_shape", "stride", "grid", "bit_features")
+    if any(getattr(one, name) != getattr(other, name) for name in names):
+        return False
+    if one.booleanizer is other.booleanizer:
+        return all(
+            getattr(one, name) == getattr(other, name)
+            for name in ("n_features", "names", "example_shape")
+        )
+    try:
+        fields, tensors = encode_reader(one)
+        other_fields, other_tensors = encode_reader(other)
+    except (TypeError, ValueError):
+        return False  # of a transformer of somebody else's, nobody can tell
+    return json.dumps(fields) == json.dumps(other_fields) and (
+        {name: (a.dtype, a.shape, a.tobytes()) for name, a in tensors.items()}
+        == {name: (a.dtype, a.shape, a.tobytes()) for name, a in other_tensors.items()}
+    )
 
 
 def encode_booleanizer(booleanizer: Any) -> tuple[dict[str, Any], Tensors]:

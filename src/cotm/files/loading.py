@@ -9,15 +9,18 @@ from typing import Any, TypeVar
 
 from .. import __version__
 from ..core.decoding import DamagedError, UnknownError
+from .composites import COMPOSITE, decode_composite
 from .container import read_container
 from .decode import decode
 from .errors import ModelFileError
-from .saved_model import SavedModel
+from .saved_model import SavedComposite, SavedModel
 
 Model = TypeVar("Model")
 
 
-def load(path: str | os.PathLike[str], restore: Callable[[SavedModel], Model]) -> Model:
+def load(
+    path: str | os.PathLike[str], restore: Callable[[SavedModel | SavedComposite], Model]
+) -> Model:
     """Read a model file, and return what ``restore`` makes of the model in it.
 
     Whatever ``restore`` refuses is a fault of the file, as what this package refuses itself.
@@ -26,6 +29,8 @@ def load(path: str | os.PathLike[str], restore: Callable[[SavedModel], Model]) -
     try:
         header, tensors = read_container(path)
         version = header.get("cotm")
+        if header.get("class") == COMPOSITE:
+            return restore(decode_composite(header, tensors))
         return restore(decode(header, tensors))
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error

@@ -19,3 +19,16 @@ class SavedModel:
     fitted: Fitted
     format: int = FORMAT  # of the file that it was read from, if it was
     version: str = __version__  # of the cotm that wrote that file
+
+
+@dataclass(frozen=True)
+class SavedComposite:
+    """A fitted composite: classifiers whose votes are added up."""
+
+    names: tuple[str, ...]  # of the members
+    members: tuple[SavedModel, ...]
+    scale: str  # what votes are divided by, one of model.joining.SCALES
+    divisors: tuple[int, ...] | None  # where they were measured: of each member's votes
+    n_jobs: int | None
+    format: int = FORMAT
+    version: str = __version__

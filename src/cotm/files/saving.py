@@ -11,21 +11,28 @@ from numpy.typing import NDArray
 
 from ..core.whole_files import replace_file
 from .classes import check_class_names, decode_classes, encode_classes
+from .composites import check_composite_header, encode_composite
 from .container import check_header_text, pack
 from .decode import decode_header
 from .encode import encode
 from .errors import not_saveable
 from .inputs import encode_booleanizer
 from .parameters import OPTIONS, check_settings, from_plain, plain_parameters
-from .saved_model import SavedModel
+from .saved_model import SavedComposite, SavedModel
 from .texts import unfold
 
 
-def save(saved: SavedModel, path: str | os.PathLike[str]) -> None:
+def save(saved: SavedModel | SavedComposite, path: str | os.PathLike[str]) -> None:
     """Write a model; the file appears whole or not at all.
 
     What :func:`cotm.files.load` would refuse is not written.
     """
+    data = _packed_composite(saved) if isinstance(saved, SavedComposite) else _packed(saved)
+    replace_file(Path(path), data, "the model")
+
+
+def _packed(saved: SavedModel) -> bytes:
+    """The bytes of a file with a classifier."""
     header, tensors = encode(saved)
     text = json.dumps(header)
     try:
@@ -34,7 +41,17 @@ def save(saved: SavedModel, path: str | os.PathLike[str]) -> None:
         decode_header(header, saved.fitted.reader.booleanizer)
     except (ValueError, TypeError, LookupError, ArithmeticError) as error:
         raise not_saveable(error) from error
-    replace_file(Path(path), pack(text, tensors), "the model")
+    return pack(text, tensors)
+
+
+def _packed_composite(saved: SavedComposite) -> bytes:
+    """The bytes of a file with a composite."""
+    header, tensors = encode_composite(saved, [_packed(member) for member in saved.members])
+    try:
+        check_composite_header(json.loads(json.dumps(header)))
+    except (ValueError, TypeError) as error:
+        raise not_saveable(error) from error
+    return pack(json.dumps(header), tensors)
 
 
 def check_saveable(parameters: dict[str, Any], classes: NDArray[Any], booleanizer: Any) -> None:

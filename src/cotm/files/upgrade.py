@@ -14,6 +14,10 @@ FORMAT = 1
 #: From each earlier format the step to the next: ``(header, tensors)`` to ``(header, tensors)``.
 UPGRADES: dict[int, Upgrade] = {}
 
+#: The same for the part of a composite's file around its members, where it is not the step of
+#: changing nothing. The members are files with formats of their own.
+COMPOSITE_UPGRADES: dict[int, Upgrade] = {}
+
 #: Fields that came after the first files of format 1, and what it means that a file has none.
 LATER_FIELDS: dict[str, Any] = {"scored_from": 0, "data": None, "sharpness": None}
 
@@ -33,4 +37,14 @@ def upgrade(header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], T
     header = {**LATER_FIELDS, **header}
     expect(isinstance(header.get("parameters"), dict), "parameters are missing")
     header["parameters"] = {**LATER_OPTIONS, **header["parameters"]}
+    return header, tensors
+
+
+def upgrade_composite(header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
+    """The same for what is around the members of a composite."""
+    steps = dict.fromkeys(UPGRADES, _as_it_is) | COMPOSITE_UPGRADES
+    return upgraded((header, tensors), "format", header.get("format"), FORMAT, steps)
+
+
+def _as_it_is(header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
     return header, tensors

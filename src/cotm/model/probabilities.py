@@ -7,6 +7,7 @@ what makes its probabilities right there is carried over to the votes of the fir
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -83,6 +84,21 @@ class Sharpness:
 
     def __reduce__(self) -> tuple[type[Sharpness], tuple[float | None]]:
         return Sharpness, (self.value(),)
+
+
+class MeanSharpness(Sharpness):
+    """Of the joined votes of several machines: the mean of theirs, when it is first asked for."""
+
+    def __init__(self, parts: Iterable[Sharpness]) -> None:
+        super().__init__()
+        self._parts = tuple(parts)
+
+    def value(self) -> float | None:
+        """The number, or None where no machine has learned one."""
+        values = [part.value() for part in self._parts]
+        if all(value is None for value in values):
+            return None
+        return sum(_USUAL if value is None else value for value in values) / len(values)
 
 
 def probabilities(

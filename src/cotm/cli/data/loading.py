@@ -25,6 +25,8 @@ def read_for(
     model: Any, source: Source, *, with_labels: bool, keep: tuple[str, ...] = (), quiet: bool
 ) -> Data:
     """Examples in the form a model was trained on, and their labels where asked for."""
+    # The members of a composite read the same table; what the first makes of it goes for all.
+    model = model.estimators_[0] if hasattr(model, "estimators_") else model
     if not source.is_table:
         return _read_arrays_for(model, source, with_labels=with_labels, keep=keep)
     require_polars(f"reading {source.kind} files")

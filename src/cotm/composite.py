@@ -1,0 +1,383 @@
+"""Composites: several classifiers whose votes are added up, as one classifier."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import _BaseComposition
+
+from . import files
+from .core.checks import check_choice
+from .estimator.composition import (
+    Composition,
+    check_input,
+    classifier_of,
+    composed,
+    input_of,
+)
+from .model.joining import SCALES, UNIT
+from .model.probabilities import probabilities
+from .rules import MemberRule, Rule
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class CoTMComposite(ClassifierMixin, _BaseComposition):  # type: ignore[misc]
+    """Several classifiers with the same outputs, whose votes are added up.
+
+    Each member reads X in its own way: with its own booleanizer, patches, clauses and margin. Its
+    votes v, whole numbers, are divided by a whole number alpha of its own, so that no member
+    drowns out the others, and the quotients are added::
+
+        votes = sum over members of (v * 2**32) // alpha
+
+    in exact integers, division to the floor. The class with the most votes is predicted, the
+    first of equals; with several labels those that have 0 votes or more.
+
+    :func:`cotm.join` makes one of classifiers that are fitted already.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator)
+        The members by their names: :class:`cotm.CoTMClassifier`, :class:`cotm.TMClassifier`, or
+        pipelines that end in one. ``fit`` trains copies of them. Their parameters are the
+        composite's too, as ``name__parameter``.
+    scale : {"range", "margin", "none"}, default="range"
+        What alpha is. "range": the largest less the smallest of the member's votes on the
+        training data, over all examples and outputs, and 1 where that is 0. "margin": its
+        margin ``T``, times the number of states that vote with ``average``. "none": votes are
+        added as they are, without ``2**32``.
+    n_jobs : int, default=None
+        How many members are trained at the same time, in threads of joblib. None is one after
+        the other, each with as many threads as its own ``n_jobs`` says. The result does not
+        depend on it.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The fitted members.
+    named_estimators_ : dict
+        The same by their names.
+    divisors_ : tuple of int, or None
+        Alpha of each member; None with ``scale="none"``.
+    classes_ : array
+        The labels, in the order of the outputs.
+    n_features_in_ : int
+        Columns of X, where all members agree on it.
+    feature_names_in_ : array of str
+        Names of X's columns, where all members agree on them.
+
+    See Also
+    --------
+    join : A composite, or one pool of clauses, of fitted classifiers.
+
+    References
+    ----------
+    O.-C. Granmo, "TMComposites: Plug-and-Play Collaboration Between Specialized Tsetlin
+    Machines", arXiv:2309.04801, 2023.
+
+    Examples
+    --------
+    A member looks at patches, another at whole images in finer steps of gray:
+
+    >>> from sklearn.datasets import load_digits
+    >>> from cotm import CoTMClassifier, CoTMComposite, Thermometer
+    >>> X, y = load_digits(return_X_y=True)
+    >>> shapes = CoTMClassifier(
+    ...     80, epochs=3, image_shape=(8, 8), patch_shape=(4, 4), random_state=0
+    ... )
+    >>> grays = CoTMClassifier(80, epochs=3, booleanize=Thermometer(3), random_state=0)
+    >>> both = CoTMComposite([("shapes", shapes), ("grays", grays)]).fit(X, y)
+    >>> bool(both.score(X, y) > 0.9)
+    True
+    """
+
+    _kind = "CoTMComposite"
+
+    def __init__(
+        self,
+        estimators: Sequence[tuple[str, Any]],
+        *,
+        scale: str = "range",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimators = estimators
+        self.scale = scale
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def _of(cls, composition: Composition, n_jobs: int | None = None) -> Self:
+        """One whose members are fitted already."""
+        pairs = [(member.name, member.model) for member in composition.members]
+        composite = cls(pairs, scale=composition.scale, n_jobs=n_jobs)
+        composite._checked_estimators()
+        composite._composition = composition
+        return composite
+
+    # Parameters ----------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters, and with ``deep`` those of the members as ``name__parameter``."""
+        return dict(self._get_params("estimators", deep=deep))
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, members by their names, and members' as ``name__parameter``."""
+        self._set_params("estimators", **params)
+        return self
+
+    def _checked_estimators(self) -> list[tuple[str, Any]]:
+        """The members to be, or an error that says what is wrong with them."""
+        pairs = [*self.estimators]
+        for pair in pairs:
+            if not (isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str)):
+                raise ValueError(f"estimators holds {pair!r:.200}; it needs pairs (name, model)")
+        if not pairs:
+            raise ValueError("estimators is empty; name one or more, as [('first', model)]")
+        self._validate_names([name for name, _ in pairs])
+        for name, model in pairs:
+            if not name:
+                raise ValueError("a member's name is empty; give it one")
+            classifier_of(model, name)
+        return [(name, model) for name, model in pairs]
+
+    # Training ------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Train a copy of each member on the same examples, and measure their votes.
+
+        Whatever is raised on the way, the composite stays as it was. So it does on Ctrl-C,
+        although with ``n_jobs`` trainings that have begun go on in their threads.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or dict
+            What all members read, or a dictionary with what each of them reads, by its name.
+        y : array
+            (N,) labels of any type, or (N, m) of 0 and 1 for several labels at once.
+        sample_weight : array of (N,), optional
+            As in :meth:`cotm.CoTMClassifier.fit`.
+
+        Returns
+        -------
+        self
+        """
+        import joblib
+
+        check_choice("scale", self.scale, SCALES)
+        pairs = self._checked_estimators()
+        names = [name for name, _ in pairs]
+        check_input(X, names)
+        jobs = [(model, input_of(X, name), y, sample_weight) for name, model in pairs]
+        if joblib.effective_n_jobs(self.n_jobs) == 1:
+            # In a worker of joblib, even if it is the only one, members would take one thread.
+            models = [_trained(*job) for job in jobs]
+        else:
+            train = joblib.delayed(_trained)
+            models = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                train(*job) for job in jobs
+            )
+        self._composition = composed(zip(names, models, strict=True), self.scale, X)
+        return self
+
+    # State ---------------------------------------------------------------------------
+
+    def _now(self) -> Composition:
+        """What has been learned: to be asked for once per call, so that its parts fit."""
+        composition: Composition | None = self.__dict__.get("_composition")
+        if composition is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
+                "appropriate arguments before using this estimator."
+            )
+        return composition
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.__dict__.get("_composition") is not None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The fitted members."""
+        return [member.model for member in self._now().members]
+
+    @property
+    def named_estimators_(self) -> dict[str, Any]:
+        """The fitted members by their names."""
+        return {member.name: member.model for member in self._now().members}
+
+    @property
+    def divisors_(self) -> tuple[int, ...] | None:
+        """What each member's votes are divided by; None where they are added as they are."""
+        return self._now().divisors
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, in the order of the outputs."""
+        return self._now().classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """Columns of X; there is no such attribute where members do not agree on it."""
+        first, *others = (model.n_features_in_ for model in self.estimators_)
+        if any(other != first for other in others):
+            raise AttributeError("the members have different numbers of features")
+        return int(first)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of X's columns; there is no such attribute where members do not agree on them."""
+        first, *others = (model.feature_names_in_ for model in self.estimators_)
+        if not all(np.array_equal(other, first) for other in others):
+            raise AttributeError("the members have different feature names")
+        return np.array(first, dtype=object)
+
+    @property
+    def _multilabel(self) -> bool:
+        return self._now().multilabel
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all members to one file, whole or not at all; :func:`cotm.load` reads it.
+
+        A file holds no pipelines: a TypeError names a member that is one.
+        """
+        files.save(self._saved_model(), path)
+
+    def _saved_model(self) -> files.SavedComposite:
+        now = self._now()
+        for member in now.members:
+            if member.model is not member.classifier:
+                raise TypeError(
+                    f"a composite with the member {member.name!r} cannot be saved, since it is a "
+                    f"{type(member.model).__name__}: a model file holds classifiers; give it its "
+                    "booleanizer as the parameter booleanize"
+                )
+        return files.SavedComposite(
+            names=tuple(member.name for member in now.members),
+            members=tuple(member.classifier._still()._saved_model() for member in now.members),
+            scale=now.scale,
+            divisors=now.divisors if now.scale == "range" else None,
+            n_jobs=self.n_jobs,
+        )
+
+    # Prediction ----------------------------------------------------------------------
+
+    def votes(self, X: Any) -> NDArray[np.int64]:
+        """Add up the members' votes for each output, each member's divided by its alpha.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or dict
+            What all members read, or a dictionary with what each of them reads, by its name.
+
+        Returns
+        -------
+        int64 (N, outputs)
+            In units of ``2**-32``; with ``scale="none"`` plain votes.
+        """
+        return self._now().votes(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels: by the most votes, or with several labels by 0 votes or more.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or dict
+            As in :meth:`votes`.
+
+        Returns
+        -------
+        array (N,), or (N, outputs) with several labels
+        """
+        now = self._now()
+        return now.outputs.labels(now.votes(X), now.classes)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Tell how sure predictions are.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or dict
+            As in :meth:`votes`.
+
+        Returns
+        -------
+        float64 (N, outputs), or (N,) with two classes
+            As :meth:`cotm.CoTMClassifier.decision_function`, of votes in units of 1.
+        """
+        now = self._now()
+        unit = 1 if now.divisors is None else UNIT
+        return now.outputs.scores(now.votes(X)) / unit
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict probabilities: a squashed ranking of the votes.
+
+        As those of the members, of the joined votes in units of the members' margins, which are
+        divided and added like votes. The sharpness is the mean of theirs.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, frame, or dict
+            As in :meth:`votes`.
+
+        Returns
+        -------
+        float64 (N, outputs)
+            In the order of :attr:`classes_`. With several labels each is a probability of its own.
+        """
+        now = self._now()
+        margins = now.outputs.in_margins(now.votes(X), now.margin)
+        return probabilities(margins, now.sharpness(), now.outputs)
+
+    def rules(self, label: Any = None, top: int | None = None) -> list[MemberRule]:
+        """The rules of all members, strongest first, each with its member's name.
+
+        Parameters
+        ----------
+        label : optional
+            Rank by the votes for this class only, and leave out clauses that vote against it.
+        top : int, optional
+            How many at the most.
+
+        Returns
+        -------
+        list of :class:`cotm.MemberRule`
+            Votes are the member's own; the order is that of the votes divided by alpha.
+        """
+        now = self._now()
+
+        def rank(rule: Rule, divisor: int) -> int:
+            votes = rule.strength if label is None else rule.weights[label]
+            return -(votes * UNIT // divisor)
+
+        ranked = [
+            (rank(rule, divisor), MemberRule(**vars(rule), member=member.name))
+            for member, divisor in zip(
+                now.members, now.divisors or [1] * len(now.members), strict=True
+            )
+            for rule in member.classifier.rules(label=label, top=top)
+        ]
+        return [rule for _, rule in sorted(ranked, key=lambda pair: pair[0])[:top]]
+
+
+def _trained(model: Any, X: Any, y: Any, sample_weight: ArrayLike | None) -> Any:
+    """A copy of a member, fitted."""
+    model = clone(model)
+    if sample_weight is None:
+        return model.fit(X, y)
+    if hasattr(model, "steps"):
+        return model.fit(X, y, **{f"{model.steps[-1][0]}__sample_weight": sample_weight})
+    return model.fit(X, y, sample_weight=sample_weight)
