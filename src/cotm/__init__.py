@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .booleanize import BitFeature as BitFeature
     from .booleanize import Booleanizer as Booleanizer
     from .booleanize import Categories as Categories
+    from .booleanize import EdgeThermometer as EdgeThermometer
     from .booleanize import ImageThermometer as ImageThermometer
     from .booleanize import Thermometer as Thermometer
     from .classifier import CoTMClassifier as CoTMClassifier
@@ -39,6 +40,7 @@ _HOMES = {
     "Checkpoint": "estimator.checkpoint",
     "CoTMClassifier": "classifier",
     "Condition": "conditions",
+    "EdgeThermometer": "booleanize",
     "ImageThermometer": "booleanize",
     "Machine": "machine",
     "ModelFileError": "files",
