@@ -12,6 +12,7 @@
 #include <string>
 #include <type_traits>
 
+#include "image_planes.hpp"
 #include "training.hpp"
 
 namespace nb = nanobind;
@@ -220,6 +221,24 @@ void bind_training(nb::module_& module) {
            "The next slice: hits, correct, and whether it paid the start of a pass.");
 }
 
+void image_planes(const In<uint8_t, 4>& images, const In<int8_t, 3>& kernels,
+                  const In<int32_t, 1>& levels, const In<int32_t, 1>& positive,
+                  const In<int32_t, 1>& negative, unsigned threads, const Out<uint8_t, 4>& out) {
+  require(kernels.shape(1) == cotm::kKernelWidth && kernels.shape(2) == cotm::kKernelWidth,
+          "kernels must be as wide as the widest");
+  const auto list = [](const In<int32_t, 1>& array) {
+    return std::vector<int32_t>(array.data(), array.data() + array.shape(0));
+  };
+  const cotm::PlaneMaker maker(kernels.data(), kernels.shape(0), list(levels), list(positive),
+                               list(negative));
+  const cotm::ImageShape shape{images.shape(1), images.shape(2), images.shape(3)};
+  require(out.shape(0) == images.shape(0) && out.shape(1) == shape.height &&
+              out.shape(2) == shape.width && out.shape(3) == shape.channels * maker.planes(),
+          "the bits must have one place per image, pixel and plane");
+  const nb::gil_scoped_release release;
+  maker.run(images.data(), images.shape(0), shape, threads, out.data());
+}
+
 // For the tests that pin the random numbers.
 void bind_randomness(nb::module_& module) {
   module.def("step_key", &cotm::step_key, "seed"_a, "step"_a);
@@ -254,5 +273,7 @@ NB_MODULE(_native, module) {
   module.attr("SPEC_FIELDS") = names(field_names<cotm::Spec>());
   module.attr("GRID_FIELDS") = names(field_names<cotm::Grid>());
 
+  module.def("image_planes", &image_planes, "images"_a, "kernels"_a, "levels"_a, "positive"_a,
+             "negative"_a, "threads"_a, "out"_a.noconvert());
   module.def("best_isa", &cotm::best_isa, "The widest instruction set this processor runs.");
 }

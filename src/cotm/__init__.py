@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .booleanize import BitFeature as BitFeature
     from .booleanize import Booleanizer as Booleanizer
     from .booleanize import Categories as Categories
+    from .booleanize import EdgeThermometer as EdgeThermometer
     from .booleanize import ImageThermometer as ImageThermometer
     from .booleanize import Thermometer as Thermometer
     from .classifier import CoTMClassifier as CoTMClassifier
@@ -43,6 +44,7 @@ _HOMES = {
     "CoTMClassifier": "classifier",
     "CoTMComposite": "composite",
     "Condition": "conditions",
+    "EdgeThermometer": "booleanize",
     "ImageThermometer": "booleanize",
     "Machine": "machine",
     "MemberRule": "rules",

@@ -38,6 +38,10 @@ class Condition:
         return self.feature.negated() if self.negated else str(self.feature)
 
 
+#: Tests that compare a column with a number.
+_ORDERS = (">", "<=", "<")
+
+
 def simplify(conditions: Sequence[Condition]) -> list[Condition]:
     """Leave out conditions that others imply, such as ``x > 3`` beside ``x > 5``.
 
@@ -85,7 +89,7 @@ def _by_column(conditions: Sequence[Condition]) -> Iterator[list[int]]:
 
 def _family(feature: BitFeature) -> Hashable:
     """The way in which a bit tests its column; bits of one family have cases in common."""
-    if feature.op in (">", "<=") and isinstance(feature.value, int | float):
+    if feature.op in _ORDERS and isinstance(feature.value, int | float):
         return "threshold"
     if feature.op in ("=", "missing"):
         return feature.op
@@ -101,10 +105,10 @@ def _cases(conditions: Sequence[Condition]) -> tuple[range, list[list[int]]]:
     """
     features = [condition.feature for condition in conditions]
     # A family tests by thresholds or in another way, never both, so both count from case 2.
-    thresholds: list[Any] = sorted({f.value for f in features if f.op in (">", "<=")})
+    thresholds: list[Any] = sorted({_cut(f) for f in features if f.op in _ORDERS})
     others: dict[Hashable, int] = {}
     for feature in features:
-        if feature.op not in (">", "<=", "missing"):
+        if feature.op not in (*_ORDERS, "missing"):
             others.setdefault(_identity(feature), 2 + len(others))
     cases = range(2 + len(thresholds) + len(others))
 
@@ -112,8 +116,8 @@ def _cases(conditions: Sequence[Condition]) -> tuple[range, list[list[int]]]:
         """The cases in which the bit is 1."""
         if feature.op == "missing":
             return cases[:1]
-        if feature.op in (">", "<="):
-            first_above = 2 + bisect_left(thresholds, feature.value)
+        if feature.op in _ORDERS:
+            first_above = 2 + bisect_left(thresholds, _cut(feature))
             return cases[first_above:] if feature.op == ">" else cases[1:first_above]
         case = others[_identity(feature)]
         return cases[case : case + 1]
@@ -124,6 +128,11 @@ def _cases(conditions: Sequence[Condition]) -> tuple[range, list[list[int]]]:
         outside = [*cases[: inside.start], *cases[inside.stop :]]
         excluded.append([*inside] if condition.negated else outside)
     return cases, excluded
+
+
+def _cut(feature: BitFeature) -> tuple[Any, bool]:
+    """Where a comparison divides the values; what equals the value lies below it but for ``<``."""
+    return feature.value, feature.op != "<"
 
 
 def _identity(feature: BitFeature) -> Hashable:

@@ -17,6 +17,7 @@ from cotm.booleanize import (
     AdaptiveGaussianThreshold,
     Booleanizer,
     Categories,
+    EdgeThermometer,
     ImageThermometer,
     Thermometer,
     booleanizer_from_state,
@@ -38,6 +39,7 @@ def fitted():
         "booleanizer": (Booleanizer(3).fit(frame), frame),
         "bits": (Booleanizer().fit(bits), bits),
         "adaptive": (AdaptiveGaussianThreshold(5, 1.5).fit(images), images),
+        "edges": (EdgeThermometer(("line y 3 px",), negative=(0, 0.5)).fit(images), images),
         "images": (ImageThermometer(3).fit(images), images),
     }
 
@@ -182,6 +184,14 @@ def overflow_offsets(meta, arrays):
         ("adaptive", lambda m, a: m["params"].update(constant=np.nan), "constant=nan must"),
         ("adaptive", lambda m, a: m.update(n_channels=10**12), "n_channels is out of range"),
         ("adaptive", lambda m, a: a.update(extra=np.zeros(1)), "arrays must have the keys"),
+        ("edges", lambda m, a: m["params"].update(filters="x"), "filters must be of type list"),
+        ("edges", lambda m, a: m["params"].update(filters=[["x"]]), "filters"),
+        ("edges", lambda m, a: m["params"].update(filters=["x"]), "filters holds 'x'"),
+        ("edges", lambda m, a: m["params"].update(levels=[0.5, 0.25]), "levels=.* must increase"),
+        ("edges", lambda m, a: m["params"].update(levels=[*range(99)]), "levels has 99 entries"),
+        ("edges", lambda m, a: m["params"].update(positive=[np.nan]), "positive holds nan"),
+        ("edges", lambda m, a: m["params"].update(negative=[True]), "negative holds True"),
+        ("edges", lambda m, a: a.update(extra=np.zeros(1)), "arrays must have the keys"),
         ("images", lambda m, a: m.update(n_channels=3), "'offsets' must have 4 entries"),
     ],
 )
@@ -212,7 +222,7 @@ json_value = st.recursive(
         st.integers(),
         st.floats(),
         st.text(max_size=3),
-        st.sampled_from(["Thermometer", "Categories", "Booleanizer", "ImageThermometer"]),
+        st.sampled_from(["Thermometer", "Categories", "Booleanizer", "EdgeThermometer"]),
     ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)

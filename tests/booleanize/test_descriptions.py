@@ -33,8 +33,8 @@ def test_bit_feature_is_frozen_and_checked():
     assert BitFeature("a", ">", 1.0, "1") == BitFeature("a", ">", 1.0, "one")
     with pytest.raises(AttributeError):
         BitFeature("a", "bit").column = "b"
-    with pytest.raises(ValueError, match="op='<' must be one of 'bit', '>'"):
-        BitFeature("a", "<")
+    with pytest.raises(ValueError, match="op='!=' must be one of 'bit', '>'"):
+        BitFeature("a", "!=")
 
 
 @pytest.mark.parametrize(

@@ -289,7 +289,7 @@ def test_fitting_again_forgets_names(bits):
         lambda s: s.__setitem__(0, "abcde"),
         lambda s: s[0].pop(),
         lambda s: s[0].__setitem__(0, 5),
-        lambda s: s[0].__setitem__(1, "<"),
+        lambda s: s[0].__setitem__(1, "!="),
         lambda s: s[0].__setitem__(1, ["bit"]),
         lambda s: s[0].__setitem__(2, "many"),
         lambda s: s[0].__setitem__(2, True),

@@ -2,6 +2,7 @@
 
 from .described import bit_features_of, plain_array
 from .descriptions import BitFeature, features_from_state, features_to_state
+from .edges import EdgeThermometer
 from .images import AdaptiveGaussianThreshold, ImageThermometer
 from .state import booleanizer_from_state, is_own
 from .tabular import Booleanizer, Categories, Thermometer
@@ -12,6 +13,7 @@ __all__ = [
     "BitFeature",
     "Booleanizer",
     "Categories",
+    "EdgeThermometer",
     "ImageThermometer",
     "SetOfWords",
     "Thermometer",

@@ -18,6 +18,7 @@ _PHRASES = {
     "bit": ("{column}", "not {column}"),
     ">": ("{column} > {value}", "{column} <= {value}"),
     "<=": ("{column} <= {value}", "{column} > {value}"),
+    "<": ("{column} < {value}", "{column} >= {value}"),
     "=": ("{column} = {value}", "{column} != {value}"),
     "missing": ("{column} is missing", "{column} is not missing"),
     "pixel": ("{column} > local mean - {value}", "{column} <= local mean - {value}"),
@@ -32,7 +33,7 @@ class BitFeature:
     ----------
     column : str
         Name of the input column (for images, of the channel).
-    op : {"bit", ">", "<=", "=", "missing", "pixel"}
+    op : {"bit", ">", "<=", "<", "=", "missing", "pixel"}
         How the column is tested. ``"pixel"`` compares a pixel with the mean around it.
     value : str, int, float, bool or None
         What the column is compared with; None for ``"bit"`` and ``"missing"``.

@@ -4,127 +4,28 @@ from __future__ import annotations
 
 import math
 import numbers
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.checks import check_integer
-from ..core.decoding import expect, expect_keys, expect_type
+from ..core.decoding import expect_keys
 from .blur import blur, gaussian_kernel
-from .described import Description, with_description
 from .descriptions import BitFeature, threshold_features
-from .frames import unmask
-from .packing import VERSION, pack_groups, unpack_groups
+from .image_base import BLOCK, ImageBooleanizer, check_bytes, image_meta, read_image_meta
+from .packing import pack_groups, unpack_groups
 from .thresholds import Thresholds, check_n_bits, learn_thresholds
-
-# Pixels per block of work: large enough for NumPy, small enough for the processor's cache.
-_BLOCK = 200_000
 
 # More than anyone needs, so that a damaged model file cannot ask for all memory.
 _MAX_WINDOW = 9999
-_MAX_CHANNELS = 65536
 
 # Pixels and their means are from 0 to 255, so larger constants make all bits equal.
 _MAX_CONSTANT = 256
 
 
-class _ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """What the booleanizers for images share."""
-
-    n_channels_: int
-
-    def _channels(self, X: Any, *, fitting: bool = False) -> NDArray[Any]:
-        """Images as (N, H, W, C), checked."""
-        images = np.asarray(unmask(X))
-        if images.ndim == 3:
-            images = images[..., None]
-        if images.ndim != 4 or 0 in images.shape[1:] or (fitting and len(images) == 0):
-            raise ValueError(
-                f"images of shape {np.shape(X)} must have the shape (n_images, height, width) or "
-                "(n_images, height, width, channels), with no empty axis; reshape them"
-            )
-        if images.dtype.kind not in "biuf":
-            raise ValueError(
-                f"images of dtype {images.dtype} must hold numbers; convert them with astype"
-            )
-        if images.dtype.kind == "b":
-            images = images.astype(np.uint8)
-        self._check_values(images)
-        if not fitting and images.shape[3] != self.n_channels_:
-            raise ValueError(
-                f"X has {images.shape[3]} channels, but {type(self).__name__} is expecting "
-                f"{self.n_channels_} channels as input"
-            )
-        return images
-
-    def _check_values(self, images: NDArray[Any]) -> None:
-        """Raise a ValueError for pixels that this booleanizer cannot take."""
-        raise NotImplementedError
-
-    def _channel_features(self, name: str, channel: int) -> list[BitFeature]:
-        """What each bit of one input channel, called ``name``, means."""
-        raise NotImplementedError
-
-    def describe(self, shape: tuple[int, ...] | None = None) -> list[BitFeature]:
-        """What each output channel means, the same for every pixel.
-
-        Parameters
-        ----------
-        shape : tuple of int, optional
-            Shape of one image, (H, W) or (H, W, C); its channels must be as many as in training.
-
-        Returns
-        -------
-        list of BitFeature
-        """
-        check_is_fitted(self)
-        if shape is not None and (shape[2] if len(shape) > 2 else 1) != self.n_channels_:
-            raise ValueError(
-                f"shape={tuple(shape)} must have the {self.n_channels_} channels of the training "
-                "images"
-            )
-        names = (
-            ["pixel"]
-            if self.n_channels_ == 1
-            else [f"channel {channel}" for channel in range(self.n_channels_)]
-        )
-        return [
-            feature
-            for channel, name in enumerate(names)
-            for feature in self._channel_features(name, channel)
-        ]
-
-    def _described(self, bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        description = Description(partial(list, self.describe()))
-        described: NDArray[np.uint8] = with_description(bits, description)
-        return described
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Name of each output channel.
-
-        Parameters
-        ----------
-        input_features : ignored
-
-        Returns
-        -------
-        ndarray of str objects
-        """
-        return np.array([str(feature) for feature in self.describe()], dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags
-
-
-class AdaptiveGaussianThreshold(_ImageBooleanizer):
+class AdaptiveGaussianThreshold(ImageBooleanizer):
     """Images as bits: is a pixel brighter than the weighted mean around it minus a constant?
 
     Equal bit for bit to ``cv2.adaptiveThreshold(image, 1, cv2.ADAPTIVE_THRESH_GAUSSIAN_C,
@@ -201,14 +102,7 @@ class AdaptiveGaussianThreshold(_ImageBooleanizer):
         return self
 
     def _check_values(self, images: NDArray[Any]) -> None:
-        if images.dtype == np.uint8:
-            return
-        wrong = ~((images >= 0) & (images <= 255) & (images == np.rint(images)))
-        if wrong.any():
-            raise ValueError(
-                f"pixels must be integers from 0 to 255, but one is {images[wrong][0]}; scale "
-                "them first, those from 0 to 1 with (255 * X).round()"
-            )
+        check_bytes(images)
 
     def transform(self, X: Any) -> NDArray[np.uint8]:
         """Turn pixels into bits.
@@ -231,7 +125,7 @@ class AdaptiveGaussianThreshold(_ImageBooleanizer):
         n_images, height, width, channels = images.shape
         planes = images.transpose(1, 2, 0, 3).reshape(height, width, -1)
         bits = np.empty(planes.shape, dtype=np.uint8)
-        step = max(1, _BLOCK // (height * width))
+        step = max(1, BLOCK // (height * width))
         for begin in range(0, planes.shape[2], step):
             block = planes[:, :, begin : begin + step].astype(np.float32)
             mean = np.clip(np.rint(blur(block, kernel)), 0, 255)
@@ -254,18 +148,18 @@ class AdaptiveGaussianThreshold(_ImageBooleanizer):
         """
         check_is_fitted(self)
         window, _ = self._parameters()
-        return _meta(self, {"window": window, "constant": float(self.constant)}), {}
+        return image_meta(self, {"window": window, "constant": float(self.constant)}), {}
 
     @classmethod
     def _from_state(cls, meta: dict[str, Any], arrays: Any) -> AdaptiveGaussianThreshold:
-        params, n_channels = _read_meta(meta, {"window": int, "constant": float})
+        params, n_channels = read_image_meta(meta, {"window": int, "constant": float})
         expect_keys(arrays, (), "arrays")
         transformer = cls(**params)
         transformer._parameters()
         return transformer._adopt(n_channels)
 
 
-class ImageThermometer(_ImageBooleanizer):
+class ImageThermometer(ImageBooleanizer):
     """Images as bits ``value > t``, with thresholds t for each channel.
 
     Thresholds lie midway between neighbouring values of a channel, at the quantiles of all
@@ -349,7 +243,7 @@ class ImageThermometer(_ImageBooleanizer):
         check_is_fitted(self)
         images = self._channels(X)
         bits = np.empty((*images.shape[:3], self.n_bits_out_), dtype=np.uint8)
-        step = max(1, _BLOCK // images[0].size) if len(images) else 1
+        step = max(1, BLOCK // images[0].size) if len(images) else 1
         for begin in range(0, len(images), step):
             block = slice(begin, begin + step)
             end = 0
@@ -371,31 +265,11 @@ class ImageThermometer(_ImageBooleanizer):
         """
         check_is_fitted(self)
         n_bits = check_n_bits(self.n_bits)
-        return _meta(self, {"n_bits": n_bits}), pack_groups(self.thresholds_)
+        return image_meta(self, {"n_bits": n_bits}), pack_groups(self.thresholds_)
 
     @classmethod
     def _from_state(cls, meta: dict[str, Any], arrays: Any) -> ImageThermometer:
-        params, n_channels = _read_meta(meta, {"n_bits": int})
+        params, n_channels = read_image_meta(meta, {"n_bits": int})
         expect_keys(arrays, ("thresholds", "offsets"), "arrays")
         n_bits = check_n_bits(params["n_bits"])
         return cls(n_bits)._adopt(unpack_groups(arrays, n_channels, n_bits))
-
-
-def _meta(transformer: _ImageBooleanizer, params: dict[str, Any]) -> dict[str, Any]:
-    """The part of a transformer's state that JSON holds."""
-    return {
-        "class": type(transformer).__name__,
-        "version": VERSION,
-        "params": params,
-        "n_channels": transformer.n_channels_,
-    }
-
-
-def _read_meta(meta: dict[str, Any], types: dict[str, type]) -> tuple[dict[str, Any], int]:
-    """Parameters, which must be of these types, and number of channels; everything is checked."""
-    expect_keys(meta, ("class", "version", "params", "n_channels"), "meta")
-    expect_keys(meta["params"], types, "params")
-    params = {name: expect_type(meta["params"][name], kind, name) for name, kind in types.items()}
-    n_channels = expect_type(meta["n_channels"], int, "n_channels")
-    expect(1 <= n_channels <= _MAX_CHANNELS, f"n_channels is out of range: {n_channels}")
-    return params, n_channels

@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.decoding import UnknownError, Upgrade, damage_in, expect, upgraded
+from .edges import EdgeThermometer
 from .images import AdaptiveGaussianThreshold, ImageThermometer
 from .packing import VERSION
 from .tabular import Booleanizer, Categories, Thermometer
 
 _CLASSES = {
     kind.__name__: kind
-    for kind in (Thermometer, Categories, Booleanizer, AdaptiveGaussianThreshold, ImageThermometer)
+    for kind in (
+        Thermometer,
+        Categories,
+        Booleanizer,
+        AdaptiveGaussianThreshold,
+        ImageThermometer,
+        EdgeThermometer,
+    )
 }
 
 #: From each earlier version of a state, meta and arrays, the step to the next version.
@@ -35,7 +43,8 @@ def booleanizer_from_state(meta: dict[str, Any], arrays: dict[str, Any]) -> Any:
 
     Returns
     -------
-    Thermometer, Categories, Booleanizer, AdaptiveGaussianThreshold or ImageThermometer
+    Thermometer, Categories, Booleanizer, AdaptiveGaussianThreshold, ImageThermometer or
+    EdgeThermometer
 
     Raises
     ------

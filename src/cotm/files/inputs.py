@@ -9,6 +9,7 @@ from typing import Any
 
 from ..booleanize import (
     AdaptiveGaussianThreshold,
+    EdgeThermometer,
     ImageThermometer,
     booleanizer_from_state,
     features_from_state,
@@ -199,7 +200,7 @@ def _bits_shape(booleanizer: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape
     kind, n_bits = type(booleanizer).__name__, booleanizer.n_bits_out_
     expect(n_bits >= 1, f"its {kind} makes no bits")
-    if isinstance(booleanizer, AdaptiveGaussianThreshold | ImageThermometer):
+    if isinstance(booleanizer, AdaptiveGaussianThreshold | EdgeThermometer | ImageThermometer):
         channels = shape[2] if len(shape) == 3 else 1
         expect(
             len(shape) in (2, 3) and channels == booleanizer.n_channels_,

@@ -1,0 +1,147 @@
+"""What the booleanizers for images share: checks of images, names of channels, saved states."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..core.decoding import expect, expect_keys, expect_type
+from .described import Description, with_description
+from .descriptions import BitFeature
+from .frames import unmask
+from .packing import VERSION
+
+#: Pixels per block of work: large enough for NumPy, small enough for the processor's cache.
+BLOCK = 200_000
+
+# More than anyone needs, so that a damaged model file cannot ask for all memory.
+_MAX_CHANNELS = 65536
+
+
+class ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """What the booleanizers for images share."""
+
+    n_channels_: int
+
+    def _channels(self, X: Any, *, fitting: bool = False) -> NDArray[Any]:
+        """Images as (N, H, W, C), checked."""
+        images = np.asarray(unmask(X))
+        if images.ndim == 3:
+            images = images[..., None]
+        if images.ndim != 4 or 0 in images.shape[1:] or (fitting and len(images) == 0):
+            raise ValueError(
+                f"images of shape {np.shape(X)} must have the shape (n_images, height, width) or "
+                "(n_images, height, width, channels), with no empty axis; reshape them"
+            )
+        if images.dtype.kind not in "biuf":
+            raise ValueError(
+                f"images of dtype {images.dtype} must hold numbers; convert them with astype"
+            )
+        if images.dtype.kind == "b":
+            images = images.astype(np.uint8)
+        self._check_values(images)
+        if not fitting and images.shape[3] != self.n_channels_:
+            raise ValueError(
+                f"X has {images.shape[3]} channels, but {type(self).__name__} is expecting "
+                f"{self.n_channels_} channels as input"
+            )
+        return images
+
+    def _check_values(self, images: NDArray[Any]) -> None:
+        """Raise a ValueError for pixels that this booleanizer cannot take."""
+        raise NotImplementedError
+
+    def _channel_features(self, name: str, channel: int) -> list[BitFeature]:
+        """What each bit of one input channel, called ``name``, means."""
+        raise NotImplementedError
+
+    def describe(self, shape: tuple[int, ...] | None = None) -> list[BitFeature]:
+        """What each output channel means, the same for every pixel.
+
+        Parameters
+        ----------
+        shape : tuple of int, optional
+            Shape of one image, (H, W) or (H, W, C); its channels must be as many as in training.
+
+        Returns
+        -------
+        list of BitFeature
+        """
+        check_is_fitted(self)
+        if shape is not None and (shape[2] if len(shape) > 2 else 1) != self.n_channels_:
+            raise ValueError(
+                f"shape={tuple(shape)} must have the {self.n_channels_} channels of the training "
+                "images"
+            )
+        names = (
+            ["pixel"]
+            if self.n_channels_ == 1
+            else [f"channel {channel}" for channel in range(self.n_channels_)]
+        )
+        return [
+            feature
+            for channel, name in enumerate(names)
+            for feature in self._channel_features(name, channel)
+        ]
+
+    def _described(self, bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        description = Description(partial(list, self.describe()))
+        described: NDArray[np.uint8] = with_description(bits, description)
+        return described
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Name of each output channel.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        ndarray of str objects
+        """
+        return np.array([str(feature) for feature in self.describe()], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def check_bytes(images: NDArray[Any]) -> None:
+    """Raise a ValueError unless all pixels are integers from 0 to 255."""
+    if images.dtype == np.uint8:
+        return
+    wrong = ~((images >= 0) & (images <= 255) & (images == np.rint(images)))
+    if wrong.any():
+        raise ValueError(
+            f"pixels must be integers from 0 to 255, but one is {images[wrong][0]}; scale "
+            "them first, those from 0 to 1 with (255 * X).round()"
+        )
+
+
+def image_meta(transformer: ImageBooleanizer, params: dict[str, Any]) -> dict[str, Any]:
+    """The part of a transformer's state that JSON holds."""
+    return {
+        "class": type(transformer).__name__,
+        "version": VERSION,
+        "params": params,
+        "n_channels": transformer.n_channels_,
+    }
+
+
+def read_image_meta(meta: dict[str, Any], types: dict[str, type]) -> tuple[dict[str, Any], int]:
+    """Parameters, which must be of these types, and number of channels; everything is checked."""
+    expect_keys(meta, ("class", "version", "params", "n_channels"), "meta")
+    expect_keys(meta["params"], types, "params")
+    params = {name: expect_type(meta["params"][name], kind, name) for name, kind in types.items()}
+    n_channels = expect_type(meta["n_channels"], int, "n_channels")
+    expect(1 <= n_channels <= _MAX_CHANNELS, f"n_channels is out of range: {n_channels}")
+    return params, n_channels
