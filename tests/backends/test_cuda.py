@@ -58,51 +58,20 @@ def nvcc():
     return found
 
 
+PLAIN = dict(
+    ENTRY="u16", SUM="i32", OUTPUT="u8", SHARED=255, LISTED=0, TOGETHER=0, SEARCHES=1, LONG_ROWS=0,
+    MANY=0, LIMITED=0, HEAVY=0, PLANES=1, SAMPLED=0, BOUNDED=0,
+)  # fmt: skip
+WIDE = PLAIN | dict(ENTRY="u32", SUM="i64")
 VARIANTS = [
-    dict(
-        ENTRY="u16",
-        SUM="i32",
-        SHARED=255,
-        LISTED=0,
-        SEARCHES=1,
-        LONG_ROWS=0,
-        MANY=0,
-        LIMITED=0,
-        HEAVY=0,
-    ),
-    dict(
-        ENTRY="u16",
-        SUM="i32",
-        SHARED=127,
-        LISTED=1,
-        SEARCHES=1,
-        LONG_ROWS=0,
-        MANY=0,
-        LIMITED=0,
-        HEAVY=1,
-    ),
-    dict(
-        ENTRY="u32",
-        SUM="i64",
-        SHARED=0,
-        LISTED=1,
-        SEARCHES=1,
-        LONG_ROWS=1,
-        MANY=1,
-        LIMITED=1,
-        HEAVY=0,
-    ),
-    dict(
-        ENTRY="u32",
-        SUM="i64",
-        SHARED=11,
-        LISTED=0,
-        SEARCHES=0,
-        LONG_ROWS=0,
-        MANY=1,
-        LIMITED=0,
-        HEAVY=1,
-    ),
+    PLAIN,
+    PLAIN | dict(SHARED=127, LISTED=1, HEAVY=1),
+    WIDE | dict(SHARED=0, LISTED=1, LONG_ROWS=1, MANY=1, LIMITED=1),
+    WIDE | dict(SHARED=11, SEARCHES=0, MANY=1, HEAVY=1),
+    PLAIN | dict(OUTPUT="i32", PLANES=3, BOUNDED=1),
+    PLAIN | dict(OUTPUT="i32", PLANES=8, SAMPLED=1, LIMITED=1, LONG_ROWS=1),
+    WIDE | dict(OUTPUT="i32", PLANES=2, SAMPLED=1, LISTED=1, TOGETHER=1, SEARCHES=0, MANY=1),
+    WIDE | dict(SAMPLED=1, LISTED=1, SEARCHES=0, BOUNDED=1, SHARED=11),
 ]
 
 
@@ -333,29 +302,44 @@ def large_spec(n=5000):
 #: As it comes; on one block, so that much lies in global memory; with and without lists.
 LAUNCHES = [{}, {"blocks": 1}, {"blocks": 3, "threads": 64, "listed": True},
             {"blocks": 2, "threads": 128, "listed": False}]  # fmt: skip
+#: Several warps teach a clause, where that is possible.
+TOGETHER = [{"blocks": 2, "threads": 96, "together": True}, {"threads": 1024, "together": True}]
 
 
 @gpu
-@pytest.mark.parametrize("seed", range(120))
-def test_equals_reference(seed):
+@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize("seed", range(160))
+def test_equals_reference(seed, later):
     """Any shape, option and layout."""
-    c = random_configuration(1000 + seed, later=False)
+    c = random_configuration(1000 + seed, later=later)
     expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
-    for launch in LAUNCHES:
+    joins = c.spec.picks >= 0 and c.spec.grid.n_patches == 1
+    for launch in LAUNCHES + joins * TOGETHER:
         backend = CudaBackend(c.spec, c.memory, c.weights, **launch)
         assert_equal(expected, outcome(backend, c), f"{launch}, {c.spec}")
 
 
+#: Later options, of clauses that are strict, graded, sampled, and all of it.
+LATER = [
+    {},
+    {"tolerance": 5},
+    {"picks": 400_000, "boost_true_positive": True},
+    {"tolerance": 9, "picks": 90_000, "growth_limit": 12, "include_depth": 4,
+     "boost_true_positive": True},
+]  # fmt: skip
+
+
 @gpu
+@pytest.mark.parametrize("later", LATER, ids=lambda later: ", ".join(later) or "none")
 @pytest.mark.parametrize("seed", range(12))
-def test_long_training_equals_native(seed):
+def test_long_training_equals_native(seed, later):
     """From the start through many steps and launches, so that clauses fill and empty."""
     rng = np.random.default_rng(seed)
     grid = [PatchGrid.flat(70), PatchGrid(6, 7, 2, 3, 2, 1, 2), PatchGrid(1, 90, 1, 1, 5)][seed % 3]
     spec = Spec(
         n=333, m=4, grid=grid, T=20, q=16804, N=[128, 5, 1][seed % 3], sharing=seed % 4 != 3,
-        boost_true_positive=seed % 2 == 0, e_scales_type2=seed % 5 == 0, seed=seed,
-        max_literals=6 if seed % 3 == 1 else 0,
+        e_scales_type2=seed % 5 == 0, seed=seed, max_literals=6 if seed % 3 == 1 else 0,
+        **{"boost_true_positive": seed % 2 == 0, **later},
     )  # fmt: skip
     bits = rng.integers(0, 2, (400, *grid.image_shape), dtype=np.uint8)
     flat = bits.reshape(400, -1)
@@ -399,6 +383,21 @@ CASES = {
     "a few outputs beyond a warp": dict(n=200, grid=PatchGrid(9, 9, 1, 4, 4), m=33),
     "large weights": dict(n=300, grid=PatchGrid.flat(60), weight=WEIGHT_LIMIT - 3),
     "plain, a cap": dict(n=400, grid=PatchGrid(9, 9, 1, 4, 4), sharing=False, max_literals=5),
+}
+GRADED = dict(tolerance=20, growth_limit=30, include_depth=26, picks=65_536 * 50)
+CASES |= {
+    "graded, taught together": dict(n=200, grid=PatchGrid.flat(6000), **GRADED),
+    "graded, of one patch": dict(n=60, grid=PatchGrid(20, 20, 12, 20, 20), **GRADED),
+    "graded, together, a cap": dict(n=50, grid=PatchGrid.flat(3000), max_literals=9, **GRADED),
+    "graded, long rows of many": dict(n=3000, grid=PatchGrid.flat(3000), **GRADED),
+    "graded text": dict(n=500, grid=PatchGrid.flat(5000), sparse=True, **GRADED),
+    "graded images": dict(n=600, grid=PatchGrid(28, 28, 1, 10, 10), **GRADED),
+    "graded images, listed": dict(n=9000, grid=PatchGrid(28, 28, 1, 10, 10), **GRADED),
+    "graded wide images": dict(n=300, grid=PatchGrid(40, 70, 2, 6, 9, 2, 3), **GRADED),
+    "graded columns within a word": dict(n=300, grid=PatchGrid(5, 32, 2, 2, 4, 1, 7), **GRADED),
+    "graded, many outputs": dict(n=64, grid=PatchGrid.flat(50), m=300, **GRADED),
+    "graded, drawn": dict(n=500, grid=PatchGrid(28, 28, 1, 10, 10), tolerance=9),
+    "strict, sampled": dict(n=2000, grid=PatchGrid.flat(784), picks=65_536 * 150),
 }
 
 

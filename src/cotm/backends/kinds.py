@@ -49,32 +49,17 @@ class CudaKind(BackendKind):
             return False
 
     def gains(self, work: Work | None) -> bool:
-        if work is None or self.lacks(work.spec):
+        if work is None:
             return False
         if work.training:
             step = step_nanoseconds(work.spec)
             return step >= self.STEP_NANOSECONDS and step * work.rows >= self.PASS_SECONDS * 1e9
         return prediction_nanoseconds(work.spec, work.rows) >= self.PREDICTION_SECONDS * 1e9
 
-    def lacks(self, spec: Spec) -> str | None:
-        """Which option of a machine it does not have; None: it has them all."""
-        options = {
-            "tolerance above 1": spec.tolerance > 1,
-            "forgetting='sampled'": spec.picks >= 0,
-            "growth_limit": spec.growth_limit > 0,
-            "include_depth": spec.include_depth > 0,
-        }
-        return next((name for name, used in options.items() if used), None)
-
     def device_title(self, name: str) -> str | None:
         return str(self.load(name).device.device_title(name))
 
     def start(self, name: str, spec: Spec, *state: Any) -> Backend:
-        lacking = self.lacks(spec)
-        if lacking is not None:
-            raise ValueError(
-                f"backend={name!r} has no {lacking} yet; use backend='native' or 'auto'"
-            )
         backend: Backend = self.load(name).CudaBackend(spec, *state, name=name)
         return backend
 

@@ -16,7 +16,7 @@ from ...core.examples import Examples
 from ...core.patches import PatchGrid
 from ...core.spec import Spec
 from ...core.system import format_bytes
-from ..protocol import TrainCounts
+from ..protocol import ClauseOutputs, TrainCounts, output_type
 from . import device
 from .layout import BATCH, HEAD, PATCH, BatchLayout, LaunchLayout, Sizes, fill_spec, fill_struct
 from .sources import CONSTANTS
@@ -25,8 +25,9 @@ _SLICE = CONSTANTS["kSlice"]
 #: The file of every kernel. Those of data.cu need no options, so that they are compiled once.
 _FILES = {
     "train": "train.cu",
-    **dict.fromkeys(("vote", "fire", "list_literals", "list_clauses"), "predict.cu"),
+    **dict.fromkeys(("vote", "say", "list_literals", "list_clauses"), "predict.cu"),
     **dict.fromkeys(("pack", "batch_dense", "batch_sparse", "batch_images"), "data.cu"),
+    **dict.fromkeys(("pack_sparse", "load_planes", "store_planes"), "data.cu"),
     **dict.fromkeys(("load_rows", "store_rows"), "data.cu"),
 }
 _THREADS = 256  # of a block, where it does not matter
@@ -72,8 +73,7 @@ class CudaBackend:
         grid = spec.grid
         self._layout = layout = BatchLayout.of(grid)
         offsets = layout.offsets()
-        sizes = Sizes.of(spec, layout)
-        self._entry = sizes.entry
+        self._sizes = sizes = Sizes.of(spec, layout)
         with self._on_device():
             attributes = cp.cuda.Device().attributes
             self._most_shared = attributes["MaxSharedMemoryPerBlockOptin"]
@@ -113,7 +113,8 @@ class CudaBackend:
             "rows": n * sizes.row,
             "lists": n * sizes.lists,
             "heads": n * HEAD.itemsize,
-            "ahead": n * 2 * 4,
+            "misses": n * sizes.misses,
+            "ahead": n * 2 * 4 * sizes.planes,
             "slots": n * PATCH.itemsize,
             "is_chosen": (n // 32 + launch.blocks + 1) * 4,
             "outputs": 0 if launch.holds("outputs") else launch.blocks * sizes.outputs,
@@ -128,7 +129,6 @@ class CudaBackend:
                 f"{format_bytes(free)} are free; use fewer clauses or fewer input bits, or "
                 "backend='native'"
             )
-        self._row_bytes = sizes.row
         self._arrays = {name: cp.empty(size, dtype=np.uint8) for name, size in sizes_of.items()}
         self._rows, self._live = self._arrays["rows"], self._arrays.pop("live")
         self._live_count = cp.empty(1, dtype=np.uint32)
@@ -152,7 +152,7 @@ class CudaBackend:
             "image_words": layout.image_words,
             "lane_columns": layout.lane_columns,
             "lane_mask": sum(1 << k * grid.stride_columns for k in range(layout.lane_columns)),
-            "row_bytes": self._row_bytes,
+            "row_bytes": sizes.row,
             "capacity": sizes.capacity,
         }
         return fill_struct("Machine", values)
@@ -163,18 +163,24 @@ class CudaBackend:
         if file == "data.cu":
             return device.module(self._index, file).get_function(name)
         training = file == "train.cu"
-        if training and self.spec.n * self._largest >= _MOST_VOTES:
+        if training and self.spec.n * self._largest * self.spec.most >= _MOST_VOTES:
+            times = f" times {self.spec.most}" if self.spec.most > 1 else ""
             raise ValueError(
-                f"{self.spec.n} clauses with weights up to {self._largest} could vote beyond "
-                "47 bits; limit the weights, or use backend='native'"
+                f"{self.spec.n} clauses with weights up to {self._largest}{times} could vote "
+                "beyond 47 bits; limit the weights, or use backend='native'"
             )
         options = {
-            "ENTRY": self._entry,
-            "SUM": "i32" if terms * self._largest < 2**30 else "i64",
+            "ENTRY": self._sizes.entry,
+            "SUM": "i32" if terms * self._largest * self.spec.most < 2**30 else "i64",
+            "OUTPUT": "u8" if self.spec.tolerance == 1 else "i32",
+            "PLANES": self._sizes.planes,
+            "SAMPLED": self.spec.picks >= 0,
+            "BOUNDED": self.spec.growth_limit > 0,
             "SEARCHES": int(self._layout.image_words > 0),
             # What only training asks for is left alike, so that prediction is compiled less often.
             "SHARED": training and self.launch.in_shared,
             "LISTED": training and self.launch.listed,
+            "TOGETHER": training and self.launch.together,
             "THREADS": 512 if self.launch.threads <= 512 or not training else 1024,
             "LONG_ROWS": training and self._layout.row_words > 1,
             "MANY": training and self.spec.m > 32,
@@ -194,33 +200,26 @@ class CudaBackend:
     # State -------------------------------------------------------------------------------
 
     def _load_rows(self, memory: NDArray[np.int8]) -> None:
-        spec = self.spec
-        features = np.uint32(spec.grid.n_features)
         public = cp.asarray(np.ascontiguousarray(memory, dtype=np.int8))
-        count = spec.n * self._row_bytes
-        self._launch(
-            "load_rows",
-            count,
-            public,
-            np.uint64(spec.n),
-            features,
-            np.uint32(self._row_bytes),
-            self._rows,
-        )
+        n, sizes = self.spec.n, self._sizes
+        shape = np.uint64(n), np.uint32(self.spec.grid.n_features)
+        if sizes.unit_words:
+            self._launch("load_planes", n * sizes.unit_words, public, *shape, self._rows)
+        else:
+            self._launch(
+                "load_rows", n * sizes.row, public, *shape, np.uint32(sizes.row), self._rows
+            )
 
     def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-        spec = self.spec
+        spec, sizes = self.spec, self._sizes
+        shape = np.uint64(spec.n), np.uint32(spec.grid.n_features)
         with self._on_device():
             public = cp.empty((spec.n, spec.grid.n_literals), dtype=np.int8)
-            self._launch(
-                "store_rows",
-                public.size,
-                self._rows,
-                np.uint64(spec.n),
-                np.uint32(spec.grid.n_features),
-                np.uint32(self._row_bytes),
-                public,
-            )
+            if sizes.unit_words:
+                self._launch("store_planes", spec.n * sizes.unit_words, self._rows, *shape, public)
+            else:
+                row = np.uint32(sizes.row)
+                self._launch("store_rows", public.size, self._rows, *shape, row, public)
             return cp.asnumpy(public), cp.asnumpy(self._weights)
 
     def mark(self) -> None:
@@ -290,6 +289,21 @@ class CudaBackend:
             )
         return batches
 
+    def _packed(self, data: DeviceExamples, order: NDArray[np.int64]) -> Any:
+        """The bits of the examples of an order, for feedback to rows of bit planes."""
+        words = self._sizes.unit_words // 2
+        if not words or self.spec.grid.n_patches > 1:
+            return cp.empty(0, dtype=np.uint32)
+        rows = cp.asarray(np.ascontiguousarray(order, dtype=np.int64))
+        if data.packed is not None:
+            return data.packed[rows]
+        packed = cp.zeros((len(order), words), dtype=np.uint32)
+        shape = np.uint32(len(order)), np.uint32(words)
+        self._launch(
+            "pack_sparse", 32 * len(order), data.starts, data.columns, rows, *shape, packed
+        )
+        return packed
+
     def _images(self, batches: Any) -> Any:
         """The images of batches as rows of bits."""
         layout, grid = self._layout, self.spec.grid
@@ -351,6 +365,7 @@ class CudaBackend:
         arrays = {
             "batches": batches,
             "images": self._images(batches),
+            "packed": self._packed(data, order),
             "targets": cp.asarray(targets[order]),
             "scales": cp.asarray(scales if one_scale else scales[order]),
             "ballot": cp.zeros(2 * spec.m, dtype=np.uint64),
@@ -373,7 +388,7 @@ class CudaBackend:
     def _grow_weights(self, steps: int) -> None:
         """Keep a bound on the weights' magnitude; look at them where it would matter."""
         bound = self._largest + steps
-        if self.spec.n * self._clipped(bound) >= 2**30:
+        if self.spec.n * self.spec.most * self._clipped(bound) >= 2**30:
             bound = int(cp.abs(self._weights).max()) + steps
         self._largest = self._clipped(bound)
 
@@ -401,8 +416,9 @@ class CudaBackend:
         shared = 4 * self._layout.words
         copies = shared <= (32 << 10)
         warps = 16
-        clauses = _SLICE if name == "vote" else 32 * warps
-        kernel = self._kernel(name, _SLICE)
+        live = _SLICE // self._sizes.planes
+        clauses = live if name == "vote" else 32 * warps
+        kernel = self._kernel(name, live)
         size = self._batch_rows()
         for first in range(0, len(data), size):
             order = np.arange(first, min(first + size, len(data)))
@@ -430,9 +446,9 @@ class CudaBackend:
             self._predict(data, "vote", votes)
             return cp.asnumpy(votes)
 
-    def clause_outputs(self, data: DeviceExamples, n_jobs: int | None = 1) -> NDArray[np.bool_]:
+    def clause_outputs(self, data: DeviceExamples, n_jobs: int | None = 1) -> ClauseOutputs:
         with self._on_device():
             self._list_literals()
-            fires = cp.empty((len(data), self.spec.n), dtype=np.bool_)
-            self._predict(data, "fire", fires)
-            return cp.asnumpy(fires)
+            outputs = cp.empty((len(data), self.spec.n), dtype=output_type(self.spec))
+            self._predict(data, "say", outputs)
+            return cp.asnumpy(outputs)

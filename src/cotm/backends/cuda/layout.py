@@ -23,6 +23,8 @@ _MOST_THREADS = 1024
 _FEWEST_CLAUSES = 4
 _CROWD = 256
 _LONG_ROW = 2048
+#: Up to so many clauses of a block with long rows are taught by all of its warps together.
+_FEW_TOGETHER = 8
 
 
 def fill_struct(name: str, values: Mapping[str, Any]) -> NDArray[np.void]:
@@ -98,18 +100,27 @@ class Sizes:
     words: int  # of a batch
     image: int  # words of an image
     content: int  # features of a patch's content
+    planes: int  # bits of what a clause says
+    misses: int  # bytes of a graded clause's misses of position literals
+    unit_words: int  # a bit per literal of a row of bit planes; 0 where rows hold bytes
 
     @classmethod
     def of(cls, spec: Spec, layout: BatchLayout) -> Sizes:
-        offsets = layout.offsets()
+        offsets, grid = layout.offsets(), spec.grid
+        sampled = spec.picks >= 0
+        unit_words = 2 * -(-grid.n_features // 32) if sampled else 0
         return cls(
-            row=_aligned(2 * spec.grid.n_features, _WORD),  # a byte per literal
+            # A byte per literal, in words of a feature each or of bit planes.
+            row=8 * _WORD * unit_words if sampled else _aligned(2 * grid.n_features, _WORD),
             capacity=_aligned(len(offsets), CONSTANTS["kUnroll"]),
             wide=int(offsets.max(initial=0)) >= 2**16,
             outputs=_aligned(spec.m * CONSTANTS["kOutputBytes"]),
             words=layout.words,
             image=layout.image_words,
             content=len(offsets),
+            planes=spec.most.bit_length() if spec.tolerance > 1 else 1,
+            misses=_WORD * (grid.rows + grid.columns) if spec.tolerance > 1 else 0,
+            unit_words=unit_words,
         )
 
     @property
@@ -132,6 +143,7 @@ class LaunchLayout:
     in_shared: int  # a bit per part
     shared_bytes: int
     listed: bool  # whether clauses that get feedback are listed, or warps look through their own
+    together: bool  # whether all warps of a block teach the same clause
 
     @classmethod
     def of(
@@ -143,18 +155,25 @@ class LaunchLayout:
         blocks: int | None = None,
         threads: int | None = None,
         listed: bool | None = None,
+        together: bool | None = None,
     ) -> LaunchLayout:
         """Spread clauses over the processors; give shared memory to what is used most.
 
         What is not given is chosen as measured, see docs/performance.md.
         """
-        # Few clauses are worth few blocks: votes then meet sooner.
-        blocks = min(spec.n, blocks or min(processors, -(-spec.n // _FEWEST_CLAUSES)))
+        long = spec.grid.n_features > _LONG_ROW
+        # Few clauses are worth few blocks: votes then meet sooner. Not where a row takes longer.
+        may_join = spec.picks >= 0 and spec.grid.n_patches == 1 and listed is not False
+        fewest = 1 if may_join and long else _FEWEST_CLAUSES
+        blocks = min(spec.n, blocks or min(processors, -(-spec.n // fewest)))
         clauses = -(-spec.n // blocks)
+        if together is None:
+            small = _WORD * sizes.unit_words <= most_shared // 4
+            together = may_join and long and small and clauses <= _FEW_TOGETHER
+        listed = True if together else listed
         pollers = -(-spec.m // 32)
         if threads is None:
             alone = 32 * min(max(4, clauses + pollers), 64)
-            long = spec.grid.n_features > _LONG_ROW
             crowd = _MOST_THREADS if clauses > _CROWD or long else 512
             threads = alone if alone <= _MOST_THREADS and listed is not True else crowd
         warps = threads // 32
@@ -165,11 +184,14 @@ class LaunchLayout:
             raise ValueError(f"{clauses} clauses are too many for {workers} warps without a list")
         keys = warps * min(spec.m, CONSTANTS["kKeys"]) * STRUCTS["Key"].itemsize
         used, in_shared = _aligned(STRUCTS["Shared"].itemsize) + _aligned(keys), 0
+        if sizes.unit_words:
+            used += _aligned(warps * STRUCTS["Notes"].itemsize)
+            used += _aligned(_WORD * sizes.unit_words) if together else 0
         needs = _part_bytes(spec, sizes, clauses, listed)
         for index, part in enumerate(PARTS):
             if used + needs[part] <= most_shared:
                 used, in_shared = used + needs[part], in_shared | 1 << index
-        return cls(blocks, threads, in_shared, used, listed)
+        return cls(blocks, threads, in_shared, used, listed, together)
 
     def holds(self, part: str) -> bool:
         return bool(self.in_shared >> PARTS.index(part) & 1)
@@ -185,7 +207,7 @@ def _part_bytes(spec: Spec, sizes: Sizes, clauses: int, listed: bool) -> dict[st
         "offsets": _aligned(_WORD * sizes.content),
         # With the heads lie what else is small per clause: ahead, slots and is_chosen.
         "heads": _aligned(HEAD.itemsize * clauses)
-        + _aligned(2 * _WORD * clauses)
+        + _aligned(2 * _WORD * sizes.planes * clauses)
         + _aligned((_WORD if listed else PATCH.itemsize) * clauses)
         + _aligned(_WORD * -(-clauses // 32)),
         "weights": _aligned(_WORD * clauses * spec.m),

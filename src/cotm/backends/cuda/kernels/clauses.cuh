@@ -18,6 +18,7 @@ struct Clauses {
   i32* weights;
   Entry* lists;
   Head* heads;
+  u32* misses;
   const u32* offsets;
 };
 
@@ -158,61 +159,76 @@ __device__ __forceinline__ bool fires_on(const Machine& machine, const Clauses& 
   return false;
 }
 
-// One of the patches of an image that satisfy a clause; `draw` chooses among them, in their order.
-__device__ __forceinline__ Patch choose_patch(const Machine& machine, const Clauses& clauses,
-                                              u32 local, const u32* image, u32 draw) {
-  const Head head = clauses.heads[local];
-  const u32 chunks = chunks_of(machine, head), passes = head.rows * chunks;
-  u32 total = 0, rank = 0, found = 0, up_to = 0, first = 0;
-  // Counts, and then finds the one that was drawn. Up to 32 passes are searched only once.
-#pragma unroll 1
-  for (u32 round = 0; round < 2; ++round) {
-#pragma unroll 1
-    for (first = 0; first < passes; first += 32) {
-      if (round == 0 || passes > 32) {
-        found = search(machine, clauses, local, image, head, chunks, first);
-        up_to = __popc(found);
-        for (u32 s = 1; s < 32; s *= 2) {
-          const u32 below = __shfl_up_sync(kAll, up_to, s);
-          if (lane_index() >= s) up_to += below;
-        }
-      }
-      const u32 here = __shfl_sync(kAll, up_to, 31);
-      if (round == 0) {
-        total += here;
-      } else if (rank < here) {
-        break;
-      } else {
-        rank -= here;
-      }
-    }
-    if (round == 0) rank = __umulhi(draw, total);
-  }
-  const i32 pass = __ffs(__ballot_sync(kAll, rank < up_to)) - 1;
-  rank -= __shfl_sync(kAll, up_to - __popc(found), pass);
-  found = __shfl_sync(kAll, found, pass);
-  const bool hit = (found >> lane_index() & 1) && __popc(found & lanes_below()) == rank;
-  const u32 bit = __ffs(__ballot_sync(kAll, hit)) - 1;
-  const u32 index = first + pass, row = kLongRows ? index / chunks : index;
-  return {head.row + row, head.column + (index - row * chunks) * machine.lane_columns +
-                              bit / machine.stride_columns};
-}
-
 __device__ __forceinline__ u32* row_of(const Machine& machine, const Clauses& clauses, u32 local) {
   return reinterpret_cast<u32*>(clauses.rows + static_cast<u64>(local) * machine.row_bytes);
 }
 
-// Sets a clause's window to the patches that its included position literals leave.
-__device__ __forceinline__ void narrow_window(const Machine& machine, const u32* row, Head& head) {
-  const i32 row_features = static_cast<i32>(machine.grid_rows) - 1;
-  // Bounds of the window; the upper ones negative, so that all are maxima.
-  i32 top = 0, left = 0, bottom = -row_features, right = 1 - static_cast<i32>(machine.grid_columns);
+// Whether a clause includes a position feature, and its negation.
+struct Included {
+  bool beyond, within;
+};
+
+__device__ __forceinline__ u32 row_features(const Machine& machine) {
+  return machine.grid_rows - 1;
+}
+
+// Words that hold a bit of every feature of a patch.
+__device__ __forceinline__ u32 feature_words(const Machine& machine) {
+  return (machine.features + 31) / 32;
+}
+
+__device__ __forceinline__ Included included_position(const Machine& machine, const u32* row,
+                                                      u32 f) {
+  if constexpr (kSampled) {
+    const u32 words = feature_words(machine);
+    const u32* signs = row + 14 * words;  // of the features, and then of their negations
+    return {!(signs[f / 32] >> f % 32 & 1), !(signs[words + f / 32] >> f % 32 & 1)};
+  } else {
+    const u32 pair = row[f / 2] >> f % 2 * 16;
+    return {!(pair & 0x80), !(pair & 0x8000)};
+  }
+}
+
+// Counts the included position literals.
+__device__ __forceinline__ u32 count_placed(const Machine& machine, const u32* row) {
+  u32 placed = 0;
 #pragma unroll 1
   for (u32 f = lane_index(); f < machine.positions; f += 32) {
-    const u32 pair = row[f / 2] >> f % 2 * 16;
-    const bool beyond = !(pair & 0x80), within = !(pair & 0x8000);
-    const bool of_row = static_cast<i32>(f) < row_features;
-    const i32 t = of_row ? static_cast<i32>(f) : static_cast<i32>(f) - row_features;
+    const Included included = included_position(machine, row, f);
+    placed += included.beyond + included.within;
+  }
+  return warp_reduce<kSum>(placed);
+}
+
+// Counts the included position literals that patches of each row, and of each column, miss.
+// Position feature t of the rows or of the columns is 1 where a patch lies beyond t.
+__device__ __forceinline__ void count_misses(const Machine& machine, const u32* row, u32* misses) {
+  const u32 rows = machine.grid_rows, of_rows = row_features(machine);
+#pragma unroll 1
+  for (u32 k = lane_index(); k < rows + machine.grid_columns; k += 32) {
+    const bool is_row = k < rows;
+    const u32 place = is_row ? k : k - rows, first = is_row ? 0 : of_rows;
+    const u32 count = is_row ? of_rows : machine.positions - of_rows;
+    u32 missed = 0;
+#pragma unroll 1
+    for (u32 t = 0; t < count; ++t) {
+      const Included included = included_position(machine, row, first + t);
+      missed += place > t ? included.within : included.beyond;
+    }
+    misses[k] = missed;
+  }
+}
+
+// Sets a clause's window to the patches that its included position literals leave.
+__device__ __forceinline__ void narrow_window(const Machine& machine, const u32* row, Head& head) {
+  const i32 of_rows = static_cast<i32>(row_features(machine));
+  // Bounds of the window; the upper ones negative, so that all are maxima.
+  i32 top = 0, left = 0, bottom = -of_rows, right = 1 - static_cast<i32>(machine.grid_columns);
+#pragma unroll 1
+  for (u32 f = lane_index(); f < machine.positions; f += 32) {
+    const auto [beyond, within] = included_position(machine, row, f);
+    const bool of_row = static_cast<i32>(f) < of_rows;
+    const i32 t = of_row ? static_cast<i32>(f) : static_cast<i32>(f) - of_rows;
     if (of_row && beyond) top = max(top, t + 1);
     if (of_row && within) bottom = max(bottom, -t);
     if (!of_row && beyond) left = max(left, t + 1);
@@ -227,12 +243,19 @@ __device__ __forceinline__ void narrow_window(const Machine& machine, const u32*
 }
 
 // Completes lists and head of a clause after changes. Lists are padded with an entry they have,
-// which changes no AND.
+// which changes no AND; what counts literals stops before.
 __device__ __forceinline__ void finish_lists(const Machine& machine, const Clauses& clauses,
                                              u32 local, Head& head, bool window_changed) {
   __syncwarp();
   if (kSearches && window_changed) {
-    narrow_window(machine, row_of(machine, clauses, local), head);
+    const u32* row = row_of(machine, clauses, local);
+    if (kGraded) {
+      count_misses(machine, row,
+                   clauses.misses + u64{local} * (machine.grid_rows + machine.grid_columns));
+    } else {
+      narrow_window(machine, row, head);
+    }
+    if (kGraded || kBounded) head.placed = count_placed(machine, row);
     head.inverse = head.columns ? kAll / head.columns : 0;
   }
   __syncwarp();
@@ -269,7 +292,7 @@ __device__ __forceinline__ void rebuild(const Machine& machine, const Clauses& c
       length[j % 2] += __popc(lanes);
     }
   }
-  Head head = {0, machine.grid_rows, 0, machine.grid_columns, 0, length[0], length[1]};
+  Head head = {0, machine.grid_rows, 0, machine.grid_columns, 0, length[0], length[1], 0};
   finish_lists(machine, clauses, local, head, true);
 }
 

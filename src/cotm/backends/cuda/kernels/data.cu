@@ -72,7 +72,7 @@ extern "C" __global__ void batch_images(const u32* batches, const u64 count, con
 }
 
 // The memory's rows from the public layout, features and then negations, into that of
-// Machine::rows, and back.
+// Machine::rows, and back: pairs of a feature and its negation, or the bit planes of planes.cuh.
 extern "C" __global__ void load_rows(const i8* memory, const u64 clauses, const u32 features,
                                      const u32 row_bytes, i8* rows) {
   const u64 k = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -91,4 +91,70 @@ extern "C" __global__ void store_rows(const i8* rows, const u64 clauses, const u
   const u32 literal = static_cast<u32>(k % (2 * features));
   const bool negated = literal >= features;
   memory[k] = rows[clause * row_bytes + 2 * (negated ? literal - features : literal) + negated];
+}
+
+// A thread takes a unit of 32 literals; the planes of a row follow each other.
+struct UnitPlace {
+  u64 clause;
+  u32 unit, units, literals;  // literals: of the unit, those that are no padding
+  u64 first;                  // of them, in the public memory
+};
+
+__device__ __forceinline__ bool find_unit(u64 clauses, u32 features, UnitPlace& place) {
+  const u32 words = (features + 31) / 32;
+  const u64 k = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x;
+  place.units = 2 * words;
+  place.clause = k / place.units;
+  place.unit = static_cast<u32>(k % place.units);
+  const bool negated = place.unit >= words;
+  const u32 feature = 32 * (place.unit - (negated ? words : 0));
+  place.literals = min(32u, features - feature);
+  place.first = (2 * place.clause + negated) * features + feature;
+  return place.clause < clauses;
+}
+
+extern "C" __global__ void load_planes(const i8* memory, const u64 clauses, const u32 features,
+                                       u32* rows) {
+  UnitPlace place;
+  if (!find_unit(clauses, features, place)) return;
+  u32 planes[8] = {kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll};  // padding holds -1
+#pragma unroll 1
+  for (u32 b = 0; b < place.literals; ++b) {
+    const u32 entry = static_cast<u8>(memory[place.first + b]);
+#pragma unroll
+    for (u32 k = 0; k < 8; ++k) planes[k] &= ~(static_cast<u32>(!(entry >> k & 1)) << b);
+  }
+#pragma unroll
+  for (u32 k = 0; k < 8; ++k) {
+    rows[place.clause * 8 * place.units + k * place.units + place.unit] = planes[k];
+  }
+}
+
+extern "C" __global__ void store_planes(const u32* rows, const u64 clauses, const u32 features,
+                                        i8* memory) {
+  UnitPlace place;
+  if (!find_unit(clauses, features, place)) return;
+  u32 planes[8];
+#pragma unroll
+  for (u32 k = 0; k < 8; ++k) {
+    planes[k] = rows[place.clause * 8 * place.units + k * place.units + place.unit];
+  }
+#pragma unroll 1
+  for (u32 b = 0; b < place.literals; ++b) {
+    u32 entry = 0;
+#pragma unroll
+    for (u32 k = 0; k < 8; ++k) entry |= (planes[k] >> b & 1) << k;
+    memory[place.first + b] = static_cast<i8>(entry);
+  }
+}
+
+// The bits of examples by rows of column numbers, into words that are zero. A warp per example.
+extern "C" __global__ void pack_sparse(const i64* starts, const i32* columns, const i64* order,
+                                       const u32 count, const u32 words, u32* packed) {
+  const u64 turn = global_warp();
+  if (turn >= count) return;
+  const i64 example = order[turn];
+  for (i64 k = starts[example] + lane_index(); k < starts[example + 1]; k += 32) {
+    atomicOr(packed + turn * words + columns[k] / 32, 1u << columns[k] % 32);
+  }
 }

@@ -2,28 +2,12 @@
 
 #pragma once
 
-#include "selection.cuh"
+#include "sampled.cuh"
 
 constexpr u32 kPieces = 3;  // of 64 features, updated at a time: as many as registers allow
 constexpr u32 kEdits = 6;   // more changes to a clause's lists, and they are made anew
 
-constexpr u32 kAdded = 1u << 31, kRemoved = 1u << 30;  // how the literals of a clause changed
-
 // ---- Memory -------------------------------------------------------------------------------
-
-// Whether a feature of the patch a clause learns from is 1. `placed`: it may tell the position.
-// Without branches, which would cost more than the reading of a word that is not needed.
-__device__ __forceinline__ bool feature_value(const Trainer& t, const Feedback& feedback, u32 f,
-                                              bool placed) {
-  const u32 positions = t.machine.positions;
-  const u32 content = min(f, t.machine.features - 1) - positions;
-  if (!kSearches || !placed) return feedback.base[t.clauses.offsets[content]] & feedback.bit;
-  const u32 offset = f < positions ? 0 : t.clauses.offsets[content];
-  const bool value = feedback.base[offset] & feedback.bit;
-  const u32 row_features = t.machine.grid_rows - 1;
-  const bool beyond = f < row_features ? feedback.row > f : feedback.column > f - row_features;
-  return f < positions ? beyond : value;
-}
 
 // Calls visit(entry, hash) for every literal that is newly included.
 template <class Visit>
@@ -101,7 +85,8 @@ __device__ __forceinline__ void add_feedback(const Trainer& t, const Feedback& f
       for (u32 n = 0; n < 2; ++n) {
         i32& moves = delta[j][k + n];
         const bool excluded = before[j] >> (8 * (k + n) + 7) & 1;
-        const i32 up = machine.spec.boost_true_positive ? type1 : type1 + moves;
+        i32 up = machine.spec.boost_true_positive ? type1 : type1 + moves;
+        if (kBounded && !feedback.grows) up = 0;
         const i32 down = excluded ? type2 + moves : moves;
         moves = value != (n != 0) ? up : down;
       }
@@ -126,8 +111,8 @@ __device__ __forceinline__ u32 window_bytes(const Machine& machine, u32 feature)
   return feature + 1 < machine.positions ? kAll : feature < machine.positions ? 0xFFFFu : 0u;
 }
 
-// Moves the entries of a clause's row within [-N, N - 1], and edits its lists for the literals that
-// come and go. Returns how its literals changed.
+// Moves the entries of a clause's row within the memory's bounds, and edits its lists for the
+// literals that come and go. Returns how its literals changed.
 __device__ __forceinline__ u32 update_row(const Trainer& t, u32 local, const Feedback& feedback,
                                           u32* fresh) {
   const Machine& machine = t.machine;
@@ -154,7 +139,7 @@ __device__ __forceinline__ u32 update_row(const Trainer& t, u32 local, const Fee
 #pragma unroll
       for (u32 k = 0; k < 4; ++k) {
         const i32 entry = static_cast<i8>(before[j] >> (8 * k));
-        const i32 moved = min(max(entry + delta[j][k], -machine.spec.N), machine.spec.N - 1);
+        const i32 moved = min(max(entry + delta[j][k], -machine.spec.N), machine.spec.top());
         after |= (static_cast<u32>(moved) & 0xFF) << (8 * k);
       }
       // The last feature may stand alone; what lies beside it stays excluded.
@@ -211,23 +196,52 @@ __device__ __forceinline__ u32 update_row(const Trainer& t, u32 local, const Fee
 
 __device__ __forceinline__ Patch draw_patch(const Trainer& t, u32 local) {
   const u32 draw = hash32(t.shared->patch[t.turn % 2], t.clauses.first + local);
-  return choose_patch(t.machine, t.clauses, local, t.image_of(t.turn), draw);
+  return choose_patch(t.machine, t.clauses, local, t.image_of(t.turn), t.grade(local, t.turn),
+                      draw);
+}
+
+// Scratch of limit_literals, one for each warp or for all of a block.
+__device__ __forceinline__ u32* fresh_of(const Machine& machine) {
+  const u32 warp = blockIdx.x * warp_count() + (kTogether ? 0 : warp_index());
+  return machine.fresh + static_cast<u64>(warp) * ((machine.features + 63) / 64 * 4);
+}
+
+// Moves the weights of a clause that fires, and corrects the votes for the next example, of which
+// it says `says_next`. `type` is that of the lane's output, of the last 32.
+__device__ __forceinline__ void move_weights(const Trainer& t, u32 local, u32 type, u32 says_next) {
+  const Machine& machine = t.machine;
+  i32* weights = t.clauses.weights + static_cast<u64>(local) * machine.spec.m;
+  Sum* votes = t.outputs.partial + (t.turn + 1) % 2 * machine.spec.m;
+#pragma unroll 1
+  for (u32 i = lane_index(); i < machine.spec.m; i += 32) {
+    if (kMany) type = feedback_type(t, local, i, true);
+    if (!type) continue;
+    const i32 weight = weights[i];
+    i64 moved = static_cast<i64>(weight) + (t.outputs.target[i] ? 1 : -1);
+    if (!machine.spec.sharing) {  // a clause keeps its side
+      moved = weight > 0 ? max(moved, i64{1}) : weight < 0 ? min(moved, i64{-1}) : moved;
+    }
+    moved = machine.spec.clip_weight(moved);
+    weights[i] = static_cast<i32>(moved);
+    if (says_next) add(votes + i, static_cast<Sum>(moved - weight) * static_cast<Sum>(says_next));
+  }
+  __syncwarp();
 }
 
 // Learning of one clause from the current example. Returns how its literals changed; it is still
-// to be matched with the examples after the next, which waits until votes travel.
-__device__ __forceinline__ u32 give_feedback(const Trainer& t, u32 local) {
+// to be matched with the examples after the next, which waits until votes travel. Of a team, the
+// first warp does what is not of the memory.
+__device__ __forceinline__ u32 give_feedback(const Trainer& t, const Team& team, u32 local) {
   const Machine& machine = t.machine;
   const u32 turn = t.turn, next = turn + 1;
-  Feedback feedback = {t.fires(local, turn), 0, 0, t.words_of(turn), 1u << turn % kBatch, 0, 0};
-  u32 type = gather_feedback(t, local, feedback);
+  Feedback feedback = {
+      t.fires(local, turn), 0, 0, t.words_of(turn), 1u << turn % kBatch, 0, 0, true, nullptr};
+  const u32 type = gather_feedback(t, local, feedback);
   if (feedback.type1 + feedback.type2 == 0) return 0;
   __syncwarp();
 
-  u32* fresh = nullptr;
-  if (kLimited) {
-    fresh = machine.fresh + static_cast<u64>(blockIdx.x * warp_count() + warp_index()) *
-                                ((machine.features + 63) / 64 * 4);
+  if (kBounded) {
+    feedback.grows = included_literals(t.clauses.heads[local]) <= machine.spec.growth_limit;
   }
   if (kSearches && feedback.fires) {
     const Patch patch = kListed ? draw_patch(t, local) : t.slots[local];
@@ -235,39 +249,31 @@ __device__ __forceinline__ u32 give_feedback(const Trainer& t, u32 local) {
     feedback.column = patch.column;
     feedback.base += patch_offset(machine, patch.row, patch.column);
   }
-  const u32 changes = update_row(t, local, feedback, fresh);
+  u32 changes;
+  if constexpr (kSampled) {
+    if (!kSearches) feedback.packed = t.task.packed + u64{turn} * feature_words(machine);
+    changes = update_planes(t, team, local, feedback);
+    if (team.warp) return changes;
+  } else {
+    changes = update_row(t, local, feedback, team.fresh);
+  }
 
   const bool has_next = next < t.task.count;
-  const bool fired_next = has_next && t.fires(local, next);
-  if (feedback.fires && machine.spec.learn_weights) {
-    i32* weights = t.clauses.weights + static_cast<u64>(local) * machine.spec.m;
-    Sum* votes = t.outputs.partial + next % 2 * machine.spec.m;
-#pragma unroll 1
-    for (u32 i = lane_index(); i < machine.spec.m; i += 32) {
-      if (kMany) type = feedback_type(t, local, i, true);
-      if (!type) continue;
-      const i32 weight = weights[i];
-      i64 moved = static_cast<i64>(weight) + (t.outputs.target[i] ? 1 : -1);
-      if (!machine.spec.sharing) {  // a clause keeps its side
-        moved = weight > 0 ? max(moved, i64{1}) : weight < 0 ? min(moved, i64{-1}) : moved;
-      }
-      moved = machine.spec.clip_weight(moved);
-      weights[i] = static_cast<i32>(moved);
-      if (fired_next) add(votes + i, static_cast<Sum>(moved - weight));
-    }
-    __syncwarp();
-  }
+  const u32 said_next = has_next ? t.grade(local, next) : 0;
+  if (feedback.fires && machine.spec.learn_weights) move_weights(t, local, type, said_next);
   if (!changes || !has_next) return 0;
 
   // Only the next example's votes wait for this; the others are matched while votes travel. With
-  // more literals a clause can only stop to fire, with fewer only begin.
-  if (!(changes & (fired_next ? kAdded : kRemoved))) return changes;
+  // more literals a strict clause can only stop to fire, with fewer only begin.
+  if (!kGraded && !(changes & (said_next ? kAdded : kRemoved))) return changes;
   const u32 bit = 1u << next % kBatch;
-  const bool fires_next = kSearches ? fires_on(machine, t.clauses, local, t.image_of(next))
-                                    : match(machine, t.clauses, local, t.words_of(next), bit) != 0;
-  if (fires_next == fired_next) return changes;
+  const u32 says_next =
+      grade_example(machine, t.clauses, local, t.image_of(next), t.words_of(next), bit);
+  if (says_next == said_next) return changes;
   __syncwarp();
-  if (lane_index() == 0) t.ahead_of(next)[local] ^= bit;
-  add_weights(t, local, next, fires_next ? 1 : -1);
+  if (lane_index() < kPlanes && ((says_next ^ said_next) >> lane_index() & 1)) {
+    t.ahead_of(next)[lane_index() * t.clauses.count + local] ^= bit;
+  }
+  add_weights(t, local, next, static_cast<Sum>(says_next) - static_cast<Sum>(said_next));
   return changes;
 }

@@ -1,6 +1,7 @@
 // Prediction: which clauses fire on an example, and the votes of those that do.
 
-#include "clauses.cuh"
+#include "grades.cuh"
+#include "planes.cuh"
 
 __device__ __forceinline__ Clauses all_clauses(const Machine& machine) {
   return {0,
@@ -9,17 +10,28 @@ __device__ __forceinline__ Clauses all_clauses(const Machine& machine) {
           machine.weights,
           static_cast<Entry*>(machine.lists),
           machine.heads,
+          machine.misses,
           machine.offsets};
 }
 
 // Makes the include lists of every clause, a warp for each.
-extern "C" __global__ void list_literals(const __grid_constant__ Machine machine) {
+extern "C" __global__ void __launch_bounds__(256)
+    list_literals(const __grid_constant__ Machine machine) {
+  __shared__ Notes notes[8];
   const u32 clause = blockIdx.x * warp_count() + warp_index();
-  if (clause < machine.spec.n) rebuild(machine, all_clauses(machine), clause);
+  if (clause >= machine.spec.n) return;
+  if constexpr (kSampled) {
+    rebuild_sliced(machine, all_clauses(machine), clause,
+                   {0, 1, notes + warp_index(), nullptr, nullptr});
+  } else {
+    rebuild(machine, all_clauses(machine), clause);
+  }
 }
 
-// A clause without literals is silent in prediction. Any position literal narrows the window.
+// A clause without literals is silent in prediction. Any position literal narrows the window of a
+// strict one.
 __device__ __forceinline__ bool is_empty(const Machine& machine, const Head& head) {
+  if (kGraded) return included_literals(head) == 0;
   return head.set + head.negated == 0 && head.rows == machine.grid_rows &&
          head.columns == machine.grid_columns;
 }
@@ -54,7 +66,8 @@ __device__ const u32* batch_words(const Machine& machine, const u32* batches, u3
   return to;
 }
 
-constexpr u32 kVoteChunk = 8;  // outputs whose votes a lane sums at a time
+constexpr u32 kVoteChunk = 8;            // outputs whose votes a lane sums at a time
+constexpr u32 kLive = kSlice / kPlanes;  // live clauses of a slice
 
 // votes[example][output]: a block takes one batch and a slice of the live clauses. A lane sums the
 // votes for one example.
@@ -62,32 +75,36 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     vote(const __grid_constant__ Machine machine, const u32* live_list, const u32* live_count,
          const u32* batches, const u32 examples, const u32 copy, i64* votes) {
   extern __shared__ u32 batch_memory[];
-  __shared__ u32 fires[kSlice];
-  const u32 live = *live_count, first = blockIdx.y * kSlice;
+  __shared__ Grades says[kLive];
+  const u32 live = *live_count, first = blockIdx.y * kLive;
   if (first >= live) return;
-  const u32 here = min(kSlice, live - first);
+  const u32 here = min(kLive, live - first);
   const u32* words = batch_words(machine, batches, blockIdx.x, batch_memory, copy);
   const Clauses clauses = all_clauses(machine);
   const u32* list = live_list + first;
   const u32 valid = valid_examples(blockIdx.x, examples);
   for (u32 k = warp_index(); k < here; k += warp_count()) {
-    const u32 found = match(machine, clauses, list[k], words, valid);
-    if (lane_index() == 0) fires[k] = found;
+    const Grades found = grade(machine, clauses, list[k], words, valid);
+    if (lane_index() == 0) says[k] = found;
   }
   __syncthreads();
   const u32 example = blockIdx.x * kBatch + lane_index();
   for (u32 chunk = 0; chunk < machine.spec.m; chunk += kVoteChunk) {
     Sum sums[kVoteChunk] = {};
     for (u32 k = warp_index(); k < here; k += warp_count()) {
-      const u32 found = fires[k];
+      u32 found = 0, mine = 0;
+#pragma unroll
+      for (u32 p = 0; p < kPlanes; ++p) {
+        found |= says[k].plane[p];
+        mine |= (says[k].plane[p] >> lane_index() & 1) << p;
+      }
       if (!found) continue;
-      const bool mine = found >> lane_index() & 1;
       const i32* weights = machine.weights + static_cast<u64>(list[k]) * machine.spec.m + chunk;
 #pragma unroll
       for (u32 i = 0; i < kVoteChunk; ++i) {
         if (chunk + i < machine.spec.m) {
           const Sum weight = weights[i];
-          sums[i] += mine ? weight : 0;
+          sums[i] += kGraded ? weight * static_cast<Sum>(mine) : mine ? weight : 0;
         }
       }
     }
@@ -101,24 +118,28 @@ extern "C" __global__ void __launch_bounds__(512, 2)
   }
 }
 
-// fires[example][clause]; a warp takes 32 clauses.
+// outputs[example][clause]: whether it fires, or of a graded clause the number it says. A warp
+// takes 32 clauses.
 extern "C" __global__ void __launch_bounds__(512, 2)
-    fire(const __grid_constant__ Machine machine, const u32* batches, const u32 examples,
-         const u32 copy, u8* fires) {
+    say(const __grid_constant__ Machine machine, const u32* batches, const u32 examples,
+        const u32 copy, Output* outputs) {
   extern __shared__ u32 batch_memory[];
   const u32* words = batch_words(machine, batches, blockIdx.x, batch_memory, copy);
   const Clauses clauses = all_clauses(machine);
   const u32 valid = valid_examples(blockIdx.x, examples);
   const u32 first = 32 * (blockIdx.y * warp_count() + warp_index());
-  u32 mine = 0;
+  Grades mine = {};
   for (u32 k = 0; k < 32 && first + k < machine.spec.n; ++k) {
     if (is_empty(machine, machine.heads[first + k])) continue;
-    const u32 found = match(machine, clauses, first + k, words, valid);
+    const Grades found = grade(machine, clauses, first + k, words, valid);
     if (k == lane_index()) mine = found;
   }
   if (first + lane_index() >= machine.spec.n) return;
   for (u32 k = 0; k < kBatch && blockIdx.x * kBatch + k < examples; ++k) {
-    fires[static_cast<u64>(blockIdx.x * kBatch + k) * machine.spec.n + first + lane_index()] =
-        mine >> k & 1;
+    u32 says = 0;
+#pragma unroll
+    for (u32 p = 0; p < kPlanes; ++p) says |= (mine.plane[p] >> k & 1) << p;
+    outputs[static_cast<u64>(blockIdx.x * kBatch + k) * machine.spec.n + first + lane_index()] =
+        static_cast<Output>(says);
   }
 }

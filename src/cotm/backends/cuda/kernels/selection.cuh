@@ -51,11 +51,27 @@ __device__ __forceinline__ void select(const Trainer& t) {
 // What a clause is told about one example.
 struct Feedback {
   bool fires;
-  u32 type1, type2;  // outputs that give it
-  const u32* base;   // words of the patch it learns from
-  u32 bit;           // of the example in a word
-  u32 row, column;   // of that patch
+  u32 type1, type2;   // outputs that give it
+  const u32* base;    // words of the patch it learns from
+  u32 bit;            // of the example in a word
+  u32 row, column;    // of that patch
+  bool grows;         // it memorizes what is true
+  const u32* packed;  // bits of the flat example it learns from, if kSampled
 };
+
+// Whether a feature of the patch a clause learns from is 1. `placed`: it may tell the position.
+// Without branches, which would cost more than the reading of a word that is not needed.
+__device__ __forceinline__ bool feature_value(const Trainer& t, const Feedback& feedback, u32 f,
+                                              bool placed) {
+  const u32 positions = t.machine.positions;
+  const u32 content = min(f, t.machine.features - 1) - positions;
+  if (!kSearches || !placed) return feedback.base[t.clauses.offsets[content]] & feedback.bit;
+  const u32 offset = f < positions ? 0 : t.clauses.offsets[content];
+  const bool value = feedback.base[offset] & feedback.bit;
+  const u32 of_rows = row_features(t.machine);
+  const bool beyond = f < of_rows ? feedback.row > f : feedback.column > f - of_rows;
+  return f < positions ? beyond : value;
+}
 
 // Counts the outputs that give a clause feedback, and makes the keys of its Type I draws as far as
 // there is room. Returns the type from the lane's output, of the last 32 outputs.

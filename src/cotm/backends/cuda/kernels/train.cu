@@ -161,10 +161,32 @@ __device__ __forceinline__ void open_batch(const Trainer& t, const Crew& crew) {
 // once with the rest of the batch: that is faster where there are many patches and few clauses.
 constexpr bool kOneByOne = kSearches && !kListed;
 
+__device__ __forceinline__ void grade_ahead(const Trainer& t, u32 local, bool opens) {
+  const u32 next = t.turn + 1, of_next = 1u << next % kBatch;
+  const u32 coming = opens ? kAll : kOneByOne ? of_next : kAll << t.turn % kBatch << 1;
+  u32* place = t.ahead_of(opens ? next : t.turn) + local;
+  Grades grades = {};
+  if (kOneByOne && !opens) {
+    set_all(grades, grade_image(t.machine, t.clauses, local, t.image_of(next)));
+  } else if (coming) {
+    grades = grade(t.machine, t.clauses, local, t.words_of(opens ? next : t.turn), coming);
+  }
+  __syncwarp();
+#pragma unroll
+  for (u32 k = 0; k < kPlanes; ++k) {
+    u32& plane = place[k * t.clauses.count];
+    const u32 now = opens ? grades.plane[k] : (plane & ~coming) | (grades.plane[k] & coming);
+    __syncwarp();
+    if (lane_index() == 0) plane = now;
+  }
+  __syncwarp();
+}
+
 // Matches a clause with coming examples: with a batch that opens, or again because its literals
-// have changed. With more literals it can only fire on examples it fired on, with fewer only on
-// more.
+// have changed. With more literals a strict one can only fire on examples it fired on, with fewer
+// only on more.
 __device__ __forceinline__ void match_ahead(const Trainer& t, u32 local, u32 changes, bool opens) {
+  if constexpr (kGraded) return grade_ahead(t, local, opens);
   const u32 turn = t.turn, next = turn + 1;
   const u32 coming = opens ? kAll : kAll << turn % kBatch << 1;
   u32* place = t.ahead_of(opens ? next : turn) + local;
@@ -206,7 +228,8 @@ __device__ __forceinline__ void work_ahead(const Trainer& t, const Crew& crew, P
     }
     if (changes && has_next) match_ahead(t, local, changes, opens);
     if (!kListed) {
-      if (has_next && t.fires(local, next)) add_weights(t, local, next, 1);
+      const u32 says = has_next ? t.grade(local, next) : 0;
+      if (says) add_weights(t, local, next, static_cast<Sum>(says));
       if (kSearches && next > 0 && t.fires(local, turn)) {
         const Patch patch = draw_patch(t, local);
         if (lane_index() == 0) t.slots[local] = patch;
@@ -233,15 +256,22 @@ __device__ __forceinline__ void work_ahead(const Trainer& t, const Crew& crew, P
 __device__ __forceinline__ void learn(const Trainer& t, const Crew& crew, Progress& progress) {
   if (!kListed && crew.warp < crew.pollers) return;
   const u32 jobs = kListed ? progress.chosen : t.clauses.count;
+  const Team team = {kTogether ? crew.warp : 0, kTogether ? crew.warps : 1, t.notes, t.picked,
+                     kLimited ? fresh_of(t.machine) : nullptr};
   u32 bit = 1;
 #pragma unroll 1
-  for (u32 k = kListed ? crew.warp : crew.worker; k < jobs;
-       k += kListed ? crew.warps : crew.workers, bit <<= 1) {
+  for (u32 k = kTogether ? 0
+               : kListed ? crew.warp
+                         : crew.worker;
+       k < jobs; k += kTogether ? 1
+                      : kListed ? crew.warps
+                                : crew.workers,
+           bit <<= 1) {
     const u32 local = kListed ? t.chosen()[k] : k;
-    const u32 changes = give_feedback(t, local);
+    const u32 changes = give_feedback(t, team, local);
     if (kListed) {
-      __syncwarp();
-      if (changes && lane_index() == 0) t.chosen()[k] = local | changes;
+      team.meet();
+      if (changes && team.thread() == 0) t.chosen()[k] = local | changes;
     } else {
       progress.added |= changes & kAdded ? bit : 0;
       progress.removed |= changes & kRemoved ? bit : 0;

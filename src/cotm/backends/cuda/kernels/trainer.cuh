@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "clauses.cuh"
+#include "grades.cuh"
 
 // What a block keeps for each output.
 struct Outputs {
@@ -29,7 +29,9 @@ struct Trainer {
   Outputs outputs;
   Shared* shared;
   Key* keys;        // of this warp
-  u32* ahead;       // [2][clauses]: a bit per example of a batch on which it fires, by turns
+  Notes* notes;     // of this warp; if kTogether the first is that of all, and picked follows
+  u32* picked;      // see Team
+  u32* ahead;       // [2][planes][clauses]: what it says of each example of a batch, by turns
   Patch* slots;     // patches drawn for clauses that fire; or, first, the list of the chosen
   u32* is_chosen;   // a bit per local clause
   u32* own_words;   // [2][words]: batches in shared memory, by turns
@@ -37,7 +39,7 @@ struct Trainer {
   u32 turn;         // the current example
 
   __device__ __forceinline__ u32* ahead_of(u32 turn) const {
-    return ahead + turn / kBatch % 2 * clauses.count;
+    return ahead + turn / kBatch % 2 * kPlanes * clauses.count;
   }
   __device__ __forceinline__ const u32* words_of(u32 turn) const {
     return shares(kWords) ? own_words + turn / kBatch % 2 * machine.words
@@ -47,8 +49,22 @@ struct Trainer {
     return shares(kImages) ? own_images + turn % (2 * kBatch) * machine.image_words
                            : task.images + static_cast<u64>(turn) * machine.image_words;
   }
+  // What a clause says of an example.
+  __device__ __forceinline__ u32 grade(u32 local, u32 turn) const {
+    const u32* plane = ahead_of(turn) + local;
+    u32 number = 0;
+#pragma unroll
+    for (u32 k = 0; k < kPlanes; ++k) {
+      number |= (plane[k * clauses.count] >> turn % kBatch & 1) << k;
+    }
+    return number;
+  }
   __device__ __forceinline__ bool fires(u32 local, u32 turn) const {
-    return ahead_of(turn)[local] >> turn % kBatch & 1;
+    const u32* plane = ahead_of(turn) + local;
+    u32 any = plane[0];
+#pragma unroll
+    for (u32 k = 1; k < kPlanes; ++k) any |= plane[k * clauses.count];
+    return any >> turn % kBatch & 1;
   }
   __device__ __forceinline__ u32* chosen() const { return reinterpret_cast<u32*>(slots); }
   __device__ __forceinline__ u64 step_key() const { return shared->step_key[turn % 2]; }
@@ -109,6 +125,11 @@ __device__ __forceinline__ Home place_state(Trainer& t, void* shared_memory, u32
   const u32 warp_keys = min(m, kKeys);
   t.keys = reinterpret_cast<Key*>(memory.take(warp_count() * warp_keys * sizeof(Key))) +
            warp_index() * warp_keys;
+  if (kSampled) {
+    Notes* notes = reinterpret_cast<Notes*>(memory.take(warp_count() * sizeof(Notes)));
+    t.notes = notes + (kTogether ? 0 : warp_index());
+  }
+  if (kTogether) t.picked = reinterpret_cast<u32*>(memory.take(8 * u64{feature_words(machine)}));
   place_outputs(
       t, static_cast<u8*>(memory.place(kOutputs, output_bytes(m),
                                        machine.outputs + blockIdx.x * u64{output_bytes(m)})));
@@ -118,9 +139,11 @@ __device__ __forceinline__ Home place_state(Trainer& t, void* shared_memory, u32
   const u64 offset_bytes = 4 * u64{machine.features - machine.positions};
   u32* offsets = static_cast<u32*>(memory.place(kOffsets, offset_bytes, nullptr));
   clauses.offsets = shares(kOffsets) ? offsets : machine.offsets;
+  clauses.misses = machine.misses + first * (machine.grid_rows + machine.grid_columns);
   clauses.heads =
       static_cast<Head*>(memory.place(kHeads, sizeof(Head) * own, machine.heads + first));
-  t.ahead = static_cast<u32*>(memory.place(kHeads, 8 * own, machine.ahead + 2 * first));
+  t.ahead = static_cast<u32*>(
+      memory.place(kHeads, 8 * kPlanes * own, machine.ahead + 2 * kPlanes * first));
   t.slots = static_cast<Patch*>(
       memory.place(kHeads, (kListed ? sizeof(u32) : sizeof(Patch)) * own, machine.slots + first));
   t.is_chosen = static_cast<u32*>(
@@ -157,6 +180,10 @@ __device__ __forceinline__ void load_state(Trainer& t, const Home& home) {
   }
   for (u32 k = thread; k < 2 * t.machine.spec.m; k += threads) {
     t.outputs.partial[k] = 0, t.outputs.before[k] = 0;
+  }
+  if (kSampled && lane_index() == 0) t.notes->count = t.notes->changes = 0;
+  if (kTogether) {
+    for (u32 u = thread; u < 2 * feature_words(t.machine); u += threads) t.picked[u] = 0;
   }
 }
 

@@ -19,7 +19,7 @@ inline constexpr u32 kAll = 0xFFFFFFFFu;  // every lane of a warp, every example
 inline constexpr u32 kBatch = 32;    // examples of a batch, a bit of a word each
 inline constexpr u32 kKeys = 32;     // keys of draws that a warp keeps; more are computed as needed
 inline constexpr u32 kUnroll = 4;    // list entries read at a time; lists are padded to it
-inline constexpr u32 kSlice = 4096;  // clauses that a block matches with one batch in prediction
+inline constexpr u32 kSlice = 4096;  // bit planes that a block matches with one batch in prediction
 inline constexpr u32 kOutputBytes = 81;  // of scratch for one output in training, see output_bytes
 
 // What may lie in shared or in global memory, in the order in which shared memory is given out.
@@ -36,11 +36,13 @@ struct Patch {
 };
 
 // The included literals of a clause: its window, which is the rectangle of patches that its
-// position literals leave, and how many other literals there are.
+// position literals leave, and how many other literals there are. The window of a graded clause is
+// the whole image: its position literals may be missed as others are.
 struct Head {
   u32 row, rows, column, columns;
   u32 inverse;       // of columns, see divide
   u32 set, negated;  // lengths of the lists: bits that must be 1, and bits that must be 0
+  u32 placed;        // position literals, where they are counted
 };
 
 // What a machine is: the fields of core/spec.py, which explains them, under the same names. Python
@@ -54,9 +56,10 @@ struct Spec {
   u32 boost_true_positive, e_scales_type2, sharing, learn_weights;
   i64 T;
   u64 seed;
-  u32 tolerance, growth_limit, include_depth;  // not used yet: CudaKind refuses them
+  u32 tolerance, growth_limit, include_depth;
   i64 picks;
   __device__ i64 clip_weight(i64 weight) const;
+  __device__ i32 top() const;
 };
 
 __device__ __forceinline__ i64 Spec::clip_weight(i64 weight) const {
@@ -64,13 +67,20 @@ __device__ __forceinline__ i64 Spec::clip_weight(i64 weight) const {
   return min(max(weight, -limit), limit);
 }
 
+// The largest entry of the memory.
+__device__ __forceinline__ i32 Spec::top() const {
+  return (include_depth ? static_cast<i32>(include_depth) : N) - 1;
+}
+
 // A machine on the device. Pointers lead to global memory.
 struct Machine {
-  i8* rows;            // [n][row_bytes]: feature 0, its negation, feature 1, ...
+  i8* rows;            // [n][row_bytes]: feature 0, its negation, feature 1, ...; or see planes.cuh
   i32* weights;        // [n][m]
   void* lists;         // Entry [n][2][capacity]: offsets of bits that must be 1, and 0
   Head* heads;         // [n]
-  u32* ahead;          // [n][2]: scratch, see Trainer
+  u32* misses;         // [n][grid_rows + grid_columns] of graded clauses: position literals that
+                       // patches of a row, and of a column, miss
+  u32* ahead;          // [n][2][planes]: scratch, see Trainer
   Patch* slots;        // [n]: scratch, see Trainer
   u32* is_chosen;      // [n / 32 + blocks]: scratch of selection
   u8* outputs;         // [blocks][output_bytes]: scratch per output
@@ -92,6 +102,7 @@ struct Machine {
 struct Task {
   const u32* batches;  // [batch][words]
   const u32* images;   // [batch][32][image_words]
+  const u32* packed;   // [count][features in words]: the bits of each example, if planes need them
   const u8* targets;   // [count][m], in the order of presentation
   const u64* scales;   // [count][2] or [1][2]
   u64* ballot;         // [2][m], zero at the start
@@ -106,4 +117,12 @@ struct Shared {
   u32 chosen;       // clauses on the list of those that get feedback
   u64 step_key[2];  // by turns
   Key patch[2];     // by turns: the key of the choice of patches
+};
+
+// What a team of warps notes while it changes the memory of a clause, see planes.cuh.
+struct Notes {
+  u32 count;      // of literals that came or went, of which the first are noted below
+  u32 changes;    // kAdded, kRemoved
+  u32 length[2];  // of lists that are being made
+  u32 edits[14];  // twice a feature, plus 1 if negated, and kAdded if it was added
 };

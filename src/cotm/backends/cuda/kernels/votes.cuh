@@ -4,33 +4,47 @@
 
 #include "trainer.cuh"
 
-// Adds the votes of one clause to a block's sums for an example, or takes them away.
-__device__ __forceinline__ void add_weights(const Trainer& t, u32 local, u32 turn, Sum sign) {
+// Adds the weights of one clause to a block's sums for an example, a number of times.
+__device__ __forceinline__ void add_weights(const Trainer& t, u32 local, u32 turn, Sum times) {
   const u32 m = t.machine.spec.m;
   const i32* weights = t.clauses.weights + static_cast<u64>(local) * m;
 #pragma unroll 1
   for (u32 i = lane_index(); i < m; i += 32)
-    add(t.outputs.partial + turn % 2 * m + i, sign * weights[i]);
+    add(t.outputs.partial + turn % 2 * m + i, times * weights[i]);
 }
 
 // Adds the votes of all own clauses that fire on an example, by one of several workers.
 __device__ __forceinline__ void add_votes(const Trainer& t, u32 turn, u32 worker, u32 workers) {
   const u32 m = t.machine.spec.m;
-  const u32* ahead = t.ahead_of(turn);
   Sum* votes = t.outputs.partial + turn % 2 * m;
 #pragma unroll 1
   for (u32 chunk = worker; 32 * chunk < t.clauses.count; chunk += workers) {
     const u32 local = 32 * chunk + lane_index();
-    const bool fires = local < t.clauses.count && (ahead[local] >> turn % kBatch & 1);
-    const u32 firing = __ballot_sync(kAll, fires);
+    const u32 grade = local < t.clauses.count ? t.grade(local, turn) : 0;
+    const u32 firing = __ballot_sync(kAll, grade);
     if (!firing) continue;
-    for (u32 i = lane_index(); i < m; i += 32) {
-      Sum sum = 0;
+    if constexpr (kGraded) {
 #pragma unroll 1
-      for (u32 lanes = firing; lanes; lanes &= lanes - 1) {
-        sum += t.clauses.weights[static_cast<u64>(32 * chunk + __ffs(lanes) - 1) * m + i];
+      for (u32 first = 0; first < m; first += 32) {
+        const u32 i = min(first + lane_index(), m - 1);
+        Sum sum = 0;
+#pragma unroll 1
+        for (u32 lanes = firing; lanes; lanes &= lanes - 1) {
+          const u32 lane = __ffs(lanes) - 1;
+          const Sum times = static_cast<Sum>(__shfl_sync(kAll, grade, lane));
+          sum += times * t.clauses.weights[static_cast<u64>(32 * chunk + lane) * m + i];
+        }
+        if (first + lane_index() < m) add(votes + i, sum);
       }
-      add(votes + i, sum);
+    } else {
+      for (u32 i = lane_index(); i < m; i += 32) {
+        Sum sum = 0;
+#pragma unroll 1
+        for (u32 lanes = firing; lanes; lanes &= lanes - 1) {
+          sum += t.clauses.weights[static_cast<u64>(32 * chunk + __ffs(lanes) - 1) * m + i];
+        }
+        add(votes + i, sum);
+      }
     }
   }
 }
