@@ -114,6 +114,7 @@ class CudaBackend:
             "lists": n * sizes.lists,
             "heads": n * HEAD.itemsize,
             "misses": n * sizes.misses,
+            "missed": n * BATCH * 4 if sizes.counts else 0,
             "ahead": n * 2 * 4 * sizes.planes,
             "slots": n * PATCH.itemsize,
             "is_chosen": (n // 32 + launch.blocks + 1) * 4,
@@ -340,7 +341,6 @@ class CudaBackend:
         if not len(order):
             return TrainCounts(0, 0)
         with self._on_device():
-            self._list_literals()
             self._live_current = False
             counts = cp.zeros(2, dtype=np.uint64)
             size = self._batch_rows()
@@ -360,6 +360,7 @@ class CudaBackend:
         counts: Any,
     ) -> None:
         launch, spec = self.launch, self.spec
+        self._list_literals()
         one_scale = len(scales) == 1
         batches = self._batches(data, order)
         arrays = {
@@ -384,6 +385,7 @@ class CudaBackend:
             (self._machine, task),
             shared_mem=launch.shared_bytes,
         )
+        self._lists_current = not self._sizes.counts
 
     def _grow_weights(self, steps: int) -> None:
         """Keep a bound on the weights' magnitude; look at them where it would matter."""

@@ -103,6 +103,7 @@ class Sizes:
     planes: int  # bits of what a clause says
     misses: int  # bytes of a graded clause's misses of position literals
     unit_words: int  # a bit per literal of a row of bit planes; 0 where rows hold bytes
+    counts: bool  # whether training counts misses, and leaves lists behind that are out of date
 
     @classmethod
     def of(cls, spec: Spec, layout: BatchLayout) -> Sizes:
@@ -121,6 +122,7 @@ class Sizes:
             planes=spec.most.bit_length() if spec.tolerance > 1 else 1,
             misses=_WORD * (grid.rows + grid.columns) if spec.tolerance > 1 else 0,
             unit_words=unit_words,
+            counts=sampled and grid.n_patches == 1,
         )
 
     @property

@@ -255,7 +255,7 @@ __device__ __forceinline__ void finish_lists(const Machine& machine, const Claus
     } else {
       narrow_window(machine, row, head);
     }
-    if (kGraded || kBounded) head.placed = count_placed(machine, row);
+    if (kGraded || kBounded) head.others = count_placed(machine, row);
     head.inverse = head.columns ? kAll / head.columns : 0;
   }
   __syncwarp();

@@ -249,7 +249,9 @@ __device__ __forceinline__ u32 give_feedback(const Trainer& t, const Team& team,
     feedback.column = patch.column;
     feedback.base += patch_offset(machine, patch.row, patch.column);
   }
-  u32 changes;
+  const bool has_next = next < t.task.count;
+  u32 changes, said_next = 0;
+  if (kCounted && has_next) said_next = t.grade(local, next);
   if constexpr (kSampled) {
     if (!kSearches) feedback.packed = t.task.packed + u64{turn} * feature_words(machine);
     changes = update_planes(t, team, local, feedback);
@@ -258,9 +260,15 @@ __device__ __forceinline__ u32 give_feedback(const Trainer& t, const Team& team,
     changes = update_row(t, local, feedback, team.fresh);
   }
 
-  const bool has_next = next < t.task.count;
-  const u32 said_next = has_next ? t.grade(local, next) : 0;
+  if (!kCounted && has_next) said_next = t.grade(local, next);
   if (feedback.fires && machine.spec.learn_weights) move_weights(t, local, type, said_next);
+  if constexpr (kCounted) {
+    const u32 says = has_next ? t.grade(local, next) : 0;
+    if (says != said_next) {
+      add_weights(t, local, next, static_cast<Sum>(says) - static_cast<Sum>(said_next));
+    }
+    return 0;
+  }
   if (!changes || !has_next) return 0;
 
   // Only the next example's votes wait for this; the others are matched while votes travel. With

@@ -15,7 +15,7 @@ struct Grades {
 };
 
 __device__ __forceinline__ u32 included_literals(const Head& head) {
-  return head.set + head.negated + head.placed;
+  return head.set + head.negated + head.others;
 }
 
 // Takes away counts of at most 7, given bit by bit. Returns who would fall below 0.

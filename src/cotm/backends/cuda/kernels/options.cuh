@@ -8,19 +8,20 @@
 using Entry = COTM_ENTRY;    // of an include list: u16 where that holds all offsets, else u32
 using Sum = COTM_SUM;        // of one block's votes: i32 where no sum can leave it, else i64
 using Output = COTM_OUTPUT;  // of a clause: u8, or i32 for numbers
-constexpr bool kSearches = COTM_SEARCHES;   // examples have several patches
-constexpr bool kLongRows = COTM_LONG_ROWS;  // a row of an image takes several words
-constexpr bool kMany = COTM_MANY;           // more outputs than lanes
-constexpr bool kLimited = COTM_LIMITED;     // max_literals is set
-constexpr bool kHeavy = COTM_HEAVY;         // some example has a weight above 1
-constexpr u32 kPlanes = COTM_PLANES;        // bits of what a clause says
-constexpr bool kGraded = kPlanes > 1;       // clauses say numbers
-constexpr bool kSampled = COTM_SAMPLED;     // literals are forgotten by a sample
-constexpr bool kBounded = COTM_BOUNDED;     // growth_limit is set
-constexpr bool kTogether = COTM_TOGETHER;   // all warps of a block teach the same clause
-constexpr bool kListed = COTM_LISTED;       // a block lists the clauses that get feedback; else its
-                                            // warps look through their own
-constexpr u32 kThreads = COTM_THREADS;      // at most, of a block in training
+constexpr bool kSearches = COTM_SEARCHES;          // examples have several patches
+constexpr bool kLongRows = COTM_LONG_ROWS;         // a row of an image takes several words
+constexpr bool kMany = COTM_MANY;                  // more outputs than lanes
+constexpr bool kLimited = COTM_LIMITED;            // max_literals is set
+constexpr bool kHeavy = COTM_HEAVY;                // some example has a weight above 1
+constexpr u32 kPlanes = COTM_PLANES;               // bits of what a clause says
+constexpr bool kGraded = kPlanes > 1;              // clauses say numbers
+constexpr bool kSampled = COTM_SAMPLED;            // literals are forgotten by a sample
+constexpr bool kCounted = kSampled && !kSearches;  // see counted.cuh
+constexpr bool kBounded = COTM_BOUNDED;            // growth_limit is set
+constexpr bool kTogether = COTM_TOGETHER;          // all warps of a block teach the same clause
+constexpr bool kListed = COTM_LISTED;   // a block lists the clauses that get feedback; else its
+                                        // warps look through their own
+constexpr u32 kThreads = COTM_THREADS;  // at most, of a block in training
 
 // Whether a part lies in shared memory; the option has a bit for each.
 __device__ constexpr bool shares(Part part) { return COTM_SHARED >> part & 1; }

@@ -18,6 +18,7 @@ constexpr u32 kAdded = 1u << 31, kRemoved = 1u << 30;  // how the literals of a 
 // The warps that teach one clause: one, or all of a block.
 struct Team {
   u32 warp, warps;
+  u32 barrier;  // at which they meet
   Notes* notes;
   u32* picked;  // [units], zero between calls, of a whole block
   u32* fresh;   // [units] if kLimited: literals that were added
@@ -25,10 +26,11 @@ struct Team {
   __device__ __forceinline__ u32 thread() const { return 32 * warp + lane_index(); }
   __device__ __forceinline__ u32 threads() const { return 32 * warps; }
   __device__ __forceinline__ void meet() const {
-    if (kTogether)
-      __syncthreads();
-    else
+    if (kTogether) {
+      asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads()) : "memory");
+    } else {
       __syncwarp();
+    }
   }
 };
 
@@ -114,7 +116,7 @@ __device__ __forceinline__ void rebuild_sliced(const Machine& machine, const Cla
     }
     if (!in) continue;
     Entry* list = list_of(machine, clauses, local, unit.negated) +
-                  atomicAdd(&team.notes->length[unit.negated], __popc(in));
+                  atomicAdd(team.notes->length + unit.negated, __popc(in));
 #pragma unroll 1
     for (; in; in &= in - 1) {
       const u32 feature = unit.feature + __ffs(in) - 1;

@@ -21,8 +21,7 @@ extern "C" __global__ void __launch_bounds__(256)
   const u32 clause = blockIdx.x * warp_count() + warp_index();
   if (clause >= machine.spec.n) return;
   if constexpr (kSampled) {
-    rebuild_sliced(machine, all_clauses(machine), clause,
-                   {0, 1, notes + warp_index(), nullptr, nullptr});
+    rebuild_sliced(machine, all_clauses(machine), clause, {0, 1, 0, notes + warp_index()});
   } else {
     rebuild(machine, all_clauses(machine), clause);
   }

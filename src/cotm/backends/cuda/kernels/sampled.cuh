@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "planes.cuh"
+#include "counted.cuh"
 #include "selection.cuh"
 
 // Of the literals of 32 units, from the first of them on, those that are 1 for the features'
@@ -158,6 +158,30 @@ __device__ __forceinline__ void limit_units(const Trainer& t, const Team& team, 
   __syncwarp();
 }
 
+// After the row, where misses are counted: the limit on literals, and what the clause says of the
+// coming examples.
+__device__ __forceinline__ void settle_counts(const Trainer& t, const Team& team, u32 local) {
+  const u32 next = t.turn + 1;
+  team.meet();
+  const u32 changes = team.notes->changes;
+  const bool many = team.notes->count > kNoted, has_next = next < t.task.count;
+  if (changes) {
+    if (kLimited && (changes & kAdded) && team.warp == 0) limit_units(t, team, local);
+    if (!has_next) {
+      if (team.thread() == 0) t.clauses.heads[local].row = 1;
+    } else if (kLimited || many) {
+      if (team.thread() == 0) t.clauses.heads[local].row = 1;
+      team.meet();
+      count_batch(t, team, local, t.words_of(next));
+    } else if (team.warp == 0) {
+      count_changes(t, *team.notes, local, t.words_of(next));
+    }
+    if (has_next && team.warp == 0) say_ahead(t, local, next, kAll << next % kBatch);
+  }
+  team.meet();
+  if (team.thread() == 0) team.notes->count = team.notes->changes = 0;
+}
+
 // After the row: the limit on literals, and the lists. Returns how the literals changed.
 __device__ __forceinline__ u32 settle(const Trainer& t, const Team& team, u32 local) {
   const Machine& machine = t.machine;
@@ -194,5 +218,7 @@ __device__ __forceinline__ u32 update_planes(const Trainer& t, const Team& team,
   } else {
     each_key(t, local, feedback, [&](Key key) { forget_some(t, team, local, key); });
   }
-  return settle(t, team, local);
+  if constexpr (!kCounted) return settle(t, team, local);
+  settle_counts(t, team, local);
+  return 0;
 }

@@ -185,7 +185,12 @@ __device__ __forceinline__ void grade_ahead(const Trainer& t, u32 local, bool op
 // Matches a clause with coming examples: with a batch that opens, or again because its literals
 // have changed. With more literals a strict one can only fire on examples it fired on, with fewer
 // only on more.
-__device__ __forceinline__ void match_ahead(const Trainer& t, u32 local, u32 changes, bool opens) {
+__device__ __forceinline__ void match_ahead(const Trainer& t, const Team& team, u32 local,
+                                            u32 changes, bool opens) {
+  if constexpr (kCounted) {
+    if (opens) count_ahead(t, team, local);
+    return;
+  }
   if constexpr (kGraded) return grade_ahead(t, local, opens);
   const u32 turn = t.turn, next = turn + 1;
   const u32 coming = opens ? kAll : kAll << turn % kBatch << 1;
@@ -216,9 +221,11 @@ __device__ __forceinline__ void work_ahead(const Trainer& t, const Crew& crew, P
   const bool has_next = next < t.task.count, opens = has_next && next % kBatch == 0;
   if (opens && (shares(kWords) || shares(kImages))) open_batch(t, crew);
   const u32 jobs = opens || !kListed ? clauses.count : progress.chosen;
+  const Team team = {kTogether ? crew.worker : 0, kTogether ? crew.workers : 1, 1, t.notes};
   u32 bit = 1;
 #pragma unroll 1
-  for (u32 k = crew.worker; k < jobs; k += crew.workers, bit <<= 1) {
+  for (u32 k = kTogether ? 0 : crew.worker; k < jobs;
+       k += kTogether ? 1 : crew.workers, bit <<= 1) {
     u32 local = k, changes = kAdded | kRemoved;
     if (!opens && kListed) {
       local = t.chosen()[k] & ~(kAdded | kRemoved);
@@ -226,7 +233,7 @@ __device__ __forceinline__ void work_ahead(const Trainer& t, const Crew& crew, P
     } else if (!opens) {
       changes = (progress.added & bit ? kAdded : 0) | (progress.removed & bit ? kRemoved : 0);
     }
-    if (changes && has_next) match_ahead(t, local, changes, opens);
+    if (changes && has_next) match_ahead(t, team, local, changes, opens);
     if (!kListed) {
       const u32 says = has_next ? t.grade(local, next) : 0;
       if (says) add_weights(t, local, next, static_cast<Sum>(says));
@@ -256,7 +263,11 @@ __device__ __forceinline__ void work_ahead(const Trainer& t, const Crew& crew, P
 __device__ __forceinline__ void learn(const Trainer& t, const Crew& crew, Progress& progress) {
   if (!kListed && crew.warp < crew.pollers) return;
   const u32 jobs = kListed ? progress.chosen : t.clauses.count;
-  const Team team = {kTogether ? crew.warp : 0, kTogether ? crew.warps : 1, t.notes, t.picked,
+  const Team team = {kTogether ? crew.warp : 0,
+                     kTogether ? crew.warps : 1,
+                     0,
+                     t.notes,
+                     t.picked,
                      kLimited ? fresh_of(t.machine) : nullptr};
   u32 bit = 1;
 #pragma unroll 1

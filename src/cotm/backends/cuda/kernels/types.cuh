@@ -42,7 +42,8 @@ struct Head {
   u32 row, rows, column, columns;
   u32 inverse;       // of columns, see divide
   u32 set, negated;  // lengths of the lists: bits that must be 1, and bits that must be 0
-  u32 placed;        // position literals, where they are counted
+  u32 others;        // literals beside the lists: those of position, where they are counted; or,
+                     // if kCounted, how many came since the lists were made, less those that went
 };
 
 // What a machine is: the fields of core/spec.py, which explains them, under the same names. Python
@@ -80,6 +81,7 @@ struct Machine {
   Head* heads;         // [n]
   u32* misses;         // [n][grid_rows + grid_columns] of graded clauses: position literals that
                        // patches of a row, and of a column, miss
+  u32* missed;         // [n][32] if kCounted: scratch, see counted.cuh
   u32* ahead;          // [n][2][planes]: scratch, see Trainer
   Patch* slots;        // [n]: scratch, see Trainer
   u32* is_chosen;      // [n / 32 + blocks]: scratch of selection
@@ -124,5 +126,5 @@ struct Notes {
   u32 count;      // of literals that came or went, of which the first are noted below
   u32 changes;    // kAdded, kRemoved
   u32 length[2];  // of lists that are being made
-  u32 edits[14];  // twice a feature, plus 1 if negated, and kAdded if it was added
+  u32 edits[30];  // twice a feature, plus 1 if negated, and kAdded if it was added
 };
