@@ -59,8 +59,8 @@ def nvcc():
 
 
 PLAIN = dict(
-    ENTRY="u16", SUM="i32", OUTPUT="u8", SHARED=255, LISTED=0, TOGETHER=0, SEARCHES=1, LONG_ROWS=0,
-    MANY=0, LIMITED=0, HEAVY=0, PLANES=1, SAMPLED=0, BOUNDED=0,
+    ENTRY="u16", SUM="i32", OUTPUT="u8", SHARED=255, LISTED=0, TEAM_WARPS=1, SEARCHES=1,
+    LONG_ROWS=0, MANY=0, LIMITED=0, HEAVY=0, PLANES=1, SAMPLED=0, BOUNDED=0,
 )  # fmt: skip
 WIDE = PLAIN | dict(ENTRY="u32", SUM="i64")
 VARIANTS = [
@@ -70,7 +70,7 @@ VARIANTS = [
     WIDE | dict(SHARED=11, SEARCHES=0, MANY=1, HEAVY=1),
     PLAIN | dict(OUTPUT="i32", PLANES=3, BOUNDED=1),
     PLAIN | dict(OUTPUT="i32", PLANES=8, SAMPLED=1, LIMITED=1, LONG_ROWS=1),
-    WIDE | dict(OUTPUT="i32", PLANES=2, SAMPLED=1, LISTED=1, TOGETHER=1, SEARCHES=0, MANY=1),
+    WIDE | dict(OUTPUT="i32", PLANES=2, SAMPLED=1, LISTED=1, TEAM_WARPS=16, SEARCHES=0, MANY=1),
     WIDE | dict(SAMPLED=1, LISTED=1, SEARCHES=0, BOUNDED=1, SHARED=11),
 ]
 
@@ -269,6 +269,17 @@ def test_a_search_sees_every_column():
         assert (batch.lane_columns - 1) * stride < 32, "starts beyond the word"
 
 
+@pytest.mark.parametrize("features", [50, 784, 5000, 12_800, 59_584, 2**20])
+def test_teams_of_warps_stay_within_shared_memory(features):
+    for n, m, most in itertools.product((1, 20, 2000, 80_000), (2, 10), (49_152, 232_448)):
+        spec = Spec(n=n, m=m, grid=PatchGrid.flat(features), T=100, q=6554, N=128, picks=65_536)
+        launch = LaunchLayout.of(spec, Sizes.of(spec, BatchLayout.of(spec.grid)), 132, most)
+        assert launch.shared_bytes <= most
+        teams, rest = divmod(launch.threads // 32, launch.team_warps)
+        assert rest == 0
+        assert launch.team_warps == 1 or (teams <= 8 and launch.listed and launch.threads == 1024)
+
+
 def test_a_launch_stays_within_shared_memory():
     for n, m, most in itertools.product(
         (1, 3, 500, 20_000, 80_000), (1, 10, 3000), (49_152, 232_448)
@@ -303,7 +314,8 @@ def large_spec(n=5000):
 LAUNCHES = [{}, {"blocks": 1}, {"blocks": 3, "threads": 64, "listed": True},
             {"blocks": 2, "threads": 128, "listed": False}]  # fmt: skip
 #: Several warps teach a clause, where that is possible.
-TOGETHER = [{"blocks": 2, "threads": 96, "together": True}, {"threads": 1024, "together": True}]
+TEAMS = [{"blocks": 2, "threads": 128, "team_warps": 2}, {"threads": 96, "team_warps": 3},
+         {"blocks": 1, "threads": 1024, "team_warps": 16}]  # fmt: skip
 
 
 @gpu
@@ -314,7 +326,7 @@ def test_equals_reference(seed, later):
     c = random_configuration(1000 + seed, later=later)
     expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
     joins = c.spec.picks >= 0 and c.spec.grid.n_patches == 1
-    for launch in LAUNCHES + joins * TOGETHER:
+    for launch in LAUNCHES + joins * TEAMS:
         backend = CudaBackend(c.spec, c.memory, c.weights, **launch)
         assert_equal(expected, outcome(backend, c), f"{launch}, {c.spec}")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import cupy as cp
@@ -13,44 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.examples import Examples
-from ...core.patches import PatchGrid
+from ...core.gpu_arrays import on_gpu
 from ...core.spec import Spec
 from ...core.system import format_bytes
 from ..protocol import ClauseOutputs, TrainCounts, output_type
-from . import device
+from . import batches, device
+from .batches import DeviceExamples
 from .layout import BATCH, HEAD, PATCH, BatchLayout, LaunchLayout, Sizes, fill_spec, fill_struct
 from .sources import CONSTANTS
 
 _SLICE = CONSTANTS["kSlice"]
-#: The file of every kernel. Those of data.cu need no options, so that they are compiled once.
-_FILES = {
-    "train": "train.cu",
-    **dict.fromkeys(("vote", "say", "list_literals", "list_clauses"), "predict.cu"),
-    **dict.fromkeys(("pack", "batch_dense", "batch_sparse", "batch_images"), "data.cu"),
-    **dict.fromkeys(("pack_sparse", "load_planes", "store_planes"), "data.cu"),
-    **dict.fromkeys(("load_rows", "store_rows"), "data.cu"),
-}
-_THREADS = 256  # of a block, where it does not matter
-#: Bytes of batches prepared before a launch.
-_BATCH_BYTES = 256 << 20
-#: Bytes of X that lie on the device unpacked.
-_PACK_BYTES = 64 << 20
 #: Sums of votes beyond this would run into the count of arrivals beside them.
 _MOST_VOTES = 2**47
-
-
-@dataclass(frozen=True)
-class DeviceExamples:
-    """Examples on the device: words of bits, or rows of column numbers."""
-
-    grid: PatchGrid
-    rows: int
-    packed: Any = None  # uint32 (rows, words)
-    starts: Any = None  # int64 (rows + 1,)
-    columns: Any = None  # int32
-
-    def __len__(self) -> int:
-        return self.rows
 
 
 class CudaBackend:
@@ -70,6 +43,9 @@ class CudaBackend:
         self.spec = spec
         self._index = device.device_index(name)
         self._lock = threading.RLock()
+        # Machines of several threads share a device: each has a stream of its own.
+        with cp.cuda.Device(self._index):
+            self._stream = cp.cuda.Stream(non_blocking=True)
         grid = spec.grid
         self._layout = layout = BatchLayout.of(grid)
         offsets = layout.offsets()
@@ -91,7 +67,7 @@ class CudaBackend:
 
     @contextmanager
     def _on_device(self) -> Iterator[None]:
-        with self._lock, cp.cuda.Device(self._index):
+        with self._lock, cp.cuda.Device(self._index), self._stream:
             try:
                 yield
             except cp.cuda.memory.OutOfMemoryError as error:
@@ -160,10 +136,7 @@ class CudaBackend:
 
     def _kernel(self, name: str, terms: int = 0, heavy: bool = False) -> Any:
         """A kernel whose sums hold ``terms`` weights; ``heavy``: of examples above weight 1."""
-        file = _FILES[name]
-        if file == "data.cu":
-            return device.module(self._index, file).get_function(name)
-        training = file == "train.cu"
+        training = name == "train"
         if training and self.spec.n * self._largest * self.spec.most >= _MOST_VOTES:
             times = f" times {self.spec.most}" if self.spec.most > 1 else ""
             raise ValueError(
@@ -181,7 +154,7 @@ class CudaBackend:
             # What only training asks for is left alike, so that prediction is compiled less often.
             "SHARED": training and self.launch.in_shared,
             "LISTED": training and self.launch.listed,
-            "TOGETHER": training and self.launch.together,
+            "TEAM_WARPS": self.launch.team_warps if training else 1,
             "THREADS": 512 if self.launch.threads <= 512 or not training else 1024,
             "LONG_ROWS": training and self._layout.row_words > 1,
             "MANY": training and self.spec.m > 32,
@@ -192,36 +165,31 @@ class CudaBackend:
             f"{key}={value if isinstance(value, str) else int(value)}"
             for key, value in options.items()
         )
+        file = "train.cu" if training else "predict.cu"
         return device.module(self._index, file, chosen).get_function(name)
-
-    def _launch(self, name: str, threads: int, *arguments: Any) -> None:
-        blocks = -(-threads // _THREADS)
-        self._kernel(name)((blocks,), (_THREADS,), arguments)
 
     # State -------------------------------------------------------------------------------
 
     def _load_rows(self, memory: NDArray[np.int8]) -> None:
         public = cp.asarray(np.ascontiguousarray(memory, dtype=np.int8))
-        n, sizes = self.spec.n, self._sizes
-        shape = np.uint64(n), np.uint32(self.spec.grid.n_features)
-        if sizes.unit_words:
-            self._launch("load_planes", n * sizes.unit_words, public, *shape, self._rows)
-        else:
-            self._launch(
-                "load_rows", n * sizes.row, public, *shape, np.uint32(sizes.row), self._rows
-            )
+        device.launch(self._index, *self._row_kernel("load"), public, *self._row_shape, self._rows)
 
     def state(self) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-        spec, sizes = self.spec, self._sizes
-        shape = np.uint64(spec.n), np.uint32(spec.grid.n_features)
         with self._on_device():
-            public = cp.empty((spec.n, spec.grid.n_literals), dtype=np.int8)
-            if sizes.unit_words:
-                self._launch("store_planes", spec.n * sizes.unit_words, self._rows, *shape, public)
-            else:
-                row = np.uint32(sizes.row)
-                self._launch("store_rows", public.size, self._rows, *shape, row, public)
+            public = cp.empty((self.spec.n, self.spec.grid.n_literals), dtype=np.int8)
+            kernel, shape = self._row_kernel("store"), self._row_shape
+            device.launch(self._index, *kernel, self._rows, *shape, public)
             return cp.asnumpy(public), cp.asnumpy(self._weights)
+
+    def _row_kernel(self, verb: str) -> tuple[str, int]:
+        """The kernel that brings rows into the device's form or back, and its threads."""
+        units, largest = self._sizes.unit_words, max(self._sizes.row, self.spec.grid.n_literals)
+        return f"{verb}_{'planes' if units else 'rows'}", self.spec.n * (units or largest)
+
+    @property
+    def _row_shape(self) -> tuple[Any, ...]:
+        n, features = np.uint64(self.spec.n), np.uint32(self.spec.grid.n_features)
+        return n, features, np.uint32(self._sizes.row)
 
     def mark(self) -> None:
         with self._on_device():
@@ -237,93 +205,12 @@ class CudaBackend:
     # Data --------------------------------------------------------------------------------
 
     def prepare(self, examples: Examples) -> DeviceExamples:
-        bits, grid = examples.bits, examples.grid
         with self._on_device():
-            if hasattr(bits, "indptr"):
-                return DeviceExamples(
-                    grid,
-                    len(examples),
-                    starts=cp.asarray(bits.indptr, dtype=np.int64),
-                    columns=cp.asarray(bits.indices, dtype=np.int32),
-                )
-            width = self._layout.bits
-            words = -(-width // 32)
-            packed = cp.empty((len(examples), words), dtype=np.uint32)
-            step = max(1, _PACK_BYTES // width)
-            for first in range(0, len(examples), step):
-                part = bits[first : first + step]
-                if getattr(part, "device", None) != cp.cuda.Device():
-                    part = cp.array(part, dtype=np.uint8)  # from the host, or another device
-                part = cp.ascontiguousarray(part)
-                self._launch(
-                    "pack",
-                    32 * len(part) * words,
-                    part,
-                    np.uint64(len(part)),
-                    np.uint32(width),
-                    packed[first:],
-                )
-            return DeviceExamples(grid, len(examples), packed=packed)
-
-    def _batches(self, data: DeviceExamples, order: NDArray[np.int64]) -> Any:
-        """The examples of an order in bit-sliced batches, 32 examples each."""
-        count, layout, grid = len(order), self._layout, data.grid
-        rows = cp.asarray(np.ascontiguousarray(order, dtype=np.int64))
-        batches = cp.empty((-(-count // BATCH), layout.words), dtype=np.uint32)
-        size = np.uint32(count)
-        if data.packed is not None:
-            shape = (grid.width, grid.height, grid.channels, layout.pitch_bits)
-            self._launch(
-                "batch_dense",
-                32 * len(batches) * data.packed.shape[1],
-                data.packed,
-                rows,
-                size,
-                *map(np.uint32, shape),
-                batches,
-            )
-        else:
-            batches.data.memset_async(0, batches.nbytes)
-            width = np.uint32(layout.words)
-            self._launch(
-                "batch_sparse", 32 * count, data.starts, data.columns, rows, size, width, batches
-            )
-        return batches
-
-    def _packed(self, data: DeviceExamples, order: NDArray[np.int64]) -> Any:
-        """The bits of the examples of an order, for feedback to rows of bit planes."""
-        words = self._sizes.unit_words // 2
-        if not words or self.spec.grid.n_patches > 1:
-            return cp.empty(0, dtype=np.uint32)
-        rows = cp.asarray(np.ascontiguousarray(order, dtype=np.int64))
-        if data.packed is not None:
-            return data.packed[rows]
-        packed = cp.zeros((len(order), words), dtype=np.uint32)
-        shape = np.uint32(len(order)), np.uint32(words)
-        self._launch(
-            "pack_sparse", 32 * len(order), data.starts, data.columns, rows, *shape, packed
-        )
-        return packed
-
-    def _images(self, batches: Any) -> Any:
-        """The images of batches as rows of bits."""
-        layout, grid = self._layout, self.spec.grid
-        images = cp.empty((len(batches), BATCH, layout.image_words), dtype=np.uint32)
-        if layout.image_words:
-            shape = (layout.rows, grid.width, layout.row_words, layout.pitch_bits)
-            self._launch(
-                "batch_images",
-                32 * len(batches) * layout.image_words,
-                batches,
-                np.uint64(len(batches)),
-                *map(np.uint32, shape),
-                images,
-            )
-        return images
-
-    def _batch_rows(self) -> int:
-        """Examples whose batches are prepared at a time."""
-        return BATCH * max(1, _BATCH_BYTES // (4 * self._layout.words))
+            if on_gpu(examples.bits):
+                cp.cuda.Device().synchronize()  # another stream may still be writing it
+            data = batches.prepare(self._index, self._layout, examples)
+            self._stream.synchronize()  # other machines may read it
+            return data
 
     # Training ----------------------------------------------------------------------------
 
@@ -343,7 +230,7 @@ class CudaBackend:
         with self._on_device():
             self._live_current = False
             counts = cp.zeros(2, dtype=np.uint64)
-            size = self._batch_rows()
+            size = batches.rows_of_batches(self._layout)
             for first in range(0, len(order), size):
                 part = order[first : first + size]
                 self._train_part(data, targets, scales, part, step + first, counts)
@@ -362,11 +249,12 @@ class CudaBackend:
         launch, spec = self.launch, self.spec
         self._list_literals()
         one_scale = len(scales) == 1
-        batches = self._batches(data, order)
+        sliced = batches.sliced(self._index, self._layout, data, order)
+        none = cp.empty(0, dtype=np.uint32)
         arrays = {
-            "batches": batches,
-            "images": self._images(batches),
-            "packed": self._packed(data, order),
+            "batches": sliced,
+            "images": batches.images(self._index, self._layout, sliced),
+            "packed": batches.packed(self._index, data, order) if self._sizes.counts else none,
             "targets": cp.asarray(targets[order]),
             "scales": cp.asarray(scales if one_scale else scales[order]),
             "ballot": cp.zeros(2 * spec.m, dtype=np.uint64),
@@ -399,10 +287,13 @@ class CudaBackend:
 
     # Prediction --------------------------------------------------------------------------
 
+    def _launch(self, name: str, threads: int, *arguments: Any) -> None:
+        device.launch_kernel(self._kernel(name), threads, self._machine, *arguments)
+
     def _list_literals(self) -> None:
         """Make the include lists of all clauses, if their rows were loaded since."""
         if not self._lists_current:
-            self._launch("list_literals", 32 * self.spec.n, self._machine)
+            self._launch("list_literals", 32 * self.spec.n)
             self._lists_current = True
 
     def _list_clauses(self) -> None:
@@ -410,7 +301,7 @@ class CudaBackend:
         self._list_literals()
         if not self._live_current:
             self._live_count.data.memset_async(0, self._live_count.nbytes)
-            self._launch("list_clauses", self.spec.n, self._machine, self._live, self._live_count)
+            self._launch("list_clauses", self.spec.n, self._live, self._live_count)
             self._live_current = True
 
     def _predict(self, data: DeviceExamples, name: str, out: Any) -> None:
@@ -421,11 +312,11 @@ class CudaBackend:
         live = _SLICE // self._sizes.planes
         clauses = live if name == "vote" else 32 * warps
         kernel = self._kernel(name, live)
-        size = self._batch_rows()
+        size = batches.rows_of_batches(self._layout)
         for first in range(0, len(data), size):
             order = np.arange(first, min(first + size, len(data)))
-            batches = self._batches(data, order)
-            grid = (len(batches), -(-self.spec.n // clauses))
+            sliced = batches.sliced(self._index, self._layout, data, order)
+            grid = (len(sliced), -(-self.spec.n // clauses))
             arguments = [self._live, self._live_count] if name == "vote" else []
             kernel(
                 grid,
@@ -433,7 +324,7 @@ class CudaBackend:
                 (
                     self._machine,
                     *arguments,
-                    batches,
+                    sliced,
                     np.uint32(len(order)),
                     np.uint32(copies),
                     out[first:],

@@ -1,7 +1,7 @@
 """CUDA devices: whether there is one that works, what it is called, and kernels compiled for it.
 
-CuPy brings its own compiler, so that users need no CUDA toolkit. Only this file and backend.py
-import it.
+CuPy brings its own compiler, so that users need no CUDA toolkit. It is imported here, in
+batches.py and in backend.py alone.
 """
 
 from __future__ import annotations
@@ -77,3 +77,16 @@ def module(device: int, file: str, options: tuple[str, ...] = ()) -> Any:
         # The blocks of a training launch wait for each other, so all must run at once.
         enable_cooperative_groups=file == "train.cu",
     )
+
+
+_THREADS = 256  # of a block, where it does not matter
+
+
+def launch_kernel(kernel: Any, threads: int, *arguments: Any) -> None:
+    """Run a kernel that does not mind how its threads are spread over blocks."""
+    kernel((-(-threads // _THREADS),), (_THREADS,), arguments)
+
+
+def launch(index: int, name: str, threads: int, *arguments: Any) -> None:
+    """Run a kernel of data.cu, which need no options and so are compiled once."""
+    launch_kernel(module(index, "data.cu").get_function(name), threads, *arguments)

@@ -23,8 +23,10 @@ _MOST_THREADS = 1024
 _FEWEST_CLAUSES = 4
 _CROWD = 256
 _LONG_ROW = 2048
-#: Up to so many clauses of a block with long rows are taught by all of its warps together.
-_FEW_TOGETHER = 8
+#: Words of a row's bit plane that are worth a warp, and the most teams of several warps in a block:
+#: each needs a barrier.
+_WARP_WORDS = 128
+_MOST_TEAMS = 8
 
 
 def fill_struct(name: str, values: Mapping[str, Any]) -> NDArray[np.void]:
@@ -145,7 +147,7 @@ class LaunchLayout:
     in_shared: int  # a bit per part
     shared_bytes: int
     listed: bool  # whether clauses that get feedback are listed, or warps look through their own
-    together: bool  # whether all warps of a block teach the same clause
+    team_warps: int  # warps that teach a clause together
 
     @classmethod
     def of(
@@ -157,22 +159,23 @@ class LaunchLayout:
         blocks: int | None = None,
         threads: int | None = None,
         listed: bool | None = None,
-        together: bool | None = None,
+        team_warps: int | None = None,
     ) -> LaunchLayout:
         """Spread clauses over the processors; give shared memory to what is used most.
 
         What is not given is chosen as measured, see docs/performance.md.
         """
         long = spec.grid.n_features > _LONG_ROW
+        if team_warps is None:
+            team_warps = 1
+            if sizes.counts and listed is not False and threads is None:
+                team_warps = _team_warps(sizes, most_shared)
+        if team_warps > 1:
+            listed, threads = True, threads or _MOST_THREADS
         # Few clauses are worth few blocks: votes then meet sooner. Not where a row takes longer.
-        may_join = spec.picks >= 0 and spec.grid.n_patches == 1 and listed is not False
-        fewest = 1 if may_join and long else _FEWEST_CLAUSES
+        fewest = max(1, _FEWEST_CLAUSES // team_warps)
         blocks = min(spec.n, blocks or min(processors, -(-spec.n // fewest)))
         clauses = -(-spec.n // blocks)
-        if together is None:
-            small = _WORD * sizes.unit_words <= most_shared // 4
-            together = may_join and long and small and clauses <= _FEW_TOGETHER
-        listed = True if together else listed
         pollers = -(-spec.m // 32)
         if threads is None:
             alone = 32 * min(max(4, clauses + pollers), 64)
@@ -187,16 +190,30 @@ class LaunchLayout:
         keys = warps * min(spec.m, CONSTANTS["kKeys"]) * STRUCTS["Key"].itemsize
         used, in_shared = _aligned(STRUCTS["Shared"].itemsize) + _aligned(keys), 0
         if sizes.unit_words:
-            used += _aligned(warps * STRUCTS["Notes"].itemsize)
-            used += _aligned(_WORD * sizes.unit_words) if together else 0
+            teams = warps // team_warps
+            used += _aligned(teams * STRUCTS["Notes"].itemsize)
+            used += _aligned(teams * _WORD * sizes.unit_words) if team_warps > 1 else 0
         needs = _part_bytes(spec, sizes, clauses, listed)
         for index, part in enumerate(PARTS):
             if used + needs[part] <= most_shared:
                 used, in_shared = used + needs[part], in_shared | 1 << index
-        return cls(blocks, threads, in_shared, used, listed, together)
+        return cls(blocks, threads, in_shared, used, listed, team_warps)
 
     def holds(self, part: str) -> bool:
         return bool(self.in_shared >> PARTS.index(part) & 1)
+
+
+def _team_warps(sizes: Sizes, most_shared: int) -> int:
+    """Warps of a team for rows of bit planes this long, of a block with the most threads."""
+    warps, team = _MOST_THREADS // 32, 1
+    while team < warps and sizes.unit_words > _WARP_WORDS * team:
+        team *= 2
+    # Each team has a word of scratch for every word of a plane.
+    while team < warps and _WORD * sizes.unit_words * warps // team > most_shared // 4:
+        team *= 2
+    if team == 1 or _WORD * sizes.unit_words > most_shared // 4:
+        return 1
+    return max(team, warps // _MOST_TEAMS)
 
 
 def _part_bytes(spec: Spec, sizes: Sizes, clauses: int, listed: bool) -> dict[str, int]:

@@ -114,7 +114,7 @@ __device__ __forceinline__ bool find_unit(u64 clauses, u32 features, UnitPlace& 
 }
 
 extern "C" __global__ void load_planes(const i8* memory, const u64 clauses, const u32 features,
-                                       u32* rows) {
+                                       const u32 row_bytes, u32* rows) {
   UnitPlace place;
   if (!find_unit(clauses, features, place)) return;
   u32 planes[8] = {kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll};  // padding holds -1
@@ -126,18 +126,18 @@ extern "C" __global__ void load_planes(const i8* memory, const u64 clauses, cons
   }
 #pragma unroll
   for (u32 k = 0; k < 8; ++k) {
-    rows[place.clause * 8 * place.units + k * place.units + place.unit] = planes[k];
+    rows[place.clause * (row_bytes / 4) + k * place.units + place.unit] = planes[k];
   }
 }
 
 extern "C" __global__ void store_planes(const u32* rows, const u64 clauses, const u32 features,
-                                        i8* memory) {
+                                        const u32 row_bytes, i8* memory) {
   UnitPlace place;
   if (!find_unit(clauses, features, place)) return;
   u32 planes[8];
 #pragma unroll
   for (u32 k = 0; k < 8; ++k) {
-    planes[k] = rows[place.clause * 8 * place.units + k * place.units + place.unit];
+    planes[k] = rows[place.clause * (row_bytes / 4) + k * place.units + place.unit];
   }
 #pragma unroll 1
   for (u32 b = 0; b < place.literals; ++b) {

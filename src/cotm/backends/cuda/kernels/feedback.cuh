@@ -202,7 +202,7 @@ __device__ __forceinline__ Patch draw_patch(const Trainer& t, u32 local) {
 
 // Scratch of limit_literals, one for each warp or for all of a block.
 __device__ __forceinline__ u32* fresh_of(const Machine& machine) {
-  const u32 warp = blockIdx.x * warp_count() + (kTogether ? 0 : warp_index());
+  const u32 warp = blockIdx.x * warp_count() + warp_index() / kTeamWarps * kTeamWarps;
   return machine.fresh + static_cast<u64>(warp) * ((machine.features + 63) / 64 * 4);
 }
 

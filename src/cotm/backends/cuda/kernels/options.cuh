@@ -18,7 +18,8 @@ constexpr bool kGraded = kPlanes > 1;              // clauses say numbers
 constexpr bool kSampled = COTM_SAMPLED;            // literals are forgotten by a sample
 constexpr bool kCounted = kSampled && !kSearches;  // see counted.cuh
 constexpr bool kBounded = COTM_BOUNDED;            // growth_limit is set
-constexpr bool kTogether = COTM_TOGETHER;          // all warps of a block teach the same clause
+constexpr u32 kTeamWarps = COTM_TEAM_WARPS;        // warps that teach a clause together
+constexpr bool kTogether = kTeamWarps > 1;
 constexpr bool kListed = COTM_LISTED;   // a block lists the clauses that get feedback; else its
                                         // warps look through their own
 constexpr u32 kThreads = COTM_THREADS;  // at most, of a block in training

@@ -15,12 +15,12 @@ constexpr u32 kNoted = sizeof(Notes::edits) / sizeof(u32);
 
 constexpr u32 kAdded = 1u << 31, kRemoved = 1u << 30;  // how the literals of a clause changed
 
-// The warps that teach one clause: one, or all of a block.
+// The warps that work on one clause: one, or several of a block.
 struct Team {
   u32 warp, warps;
   u32 barrier;  // at which they meet
   Notes* notes;
-  u32* picked;  // [units], zero between calls, of a whole block
+  u32* picked;  // [units], zero between calls, of several warps
   u32* fresh;   // [units] if kLimited: literals that were added
 
   __device__ __forceinline__ u32 thread() const { return 32 * warp + lane_index(); }
@@ -31,6 +31,17 @@ struct Team {
     } else {
       __syncwarp();
     }
+  }
+  // They meet, and learn whether something is so for any of their threads.
+  __device__ __forceinline__ bool meet_any(bool is_so) const {
+    u32 any;
+    asm volatile(
+        "{ .reg .pred mine, all; setp.ne.u32 mine, %1, 0; bar.red.or.pred all, %2, %3, mine; "
+        "selp.u32 %0, 1, 0, all; }"
+        : "=r"(any)
+        : "r"(static_cast<u32>(is_so)), "r"(barrier), "r"(threads())
+        : "memory");
+    return any;
   }
 };
 

@@ -84,9 +84,9 @@ __device__ __forceinline__ void forget_some(const Trainer& t, const Team& team, 
     bool waits = k < count;
     if (kTogether) {
       // What is picked again waits for the next round.
-      while (__syncthreads_or(waits)) {
+      while (team.meet_any(waits)) {
         if (waits && !(atomicOr(team.picked + unit, bit) & bit)) waits = false;
-        __syncthreads();
+        team.meet();
 #pragma unroll 1
         for (u32 u = team.thread(); u < 2 * words; u += team.threads()) {
           const u32 literals = team.picked[u];

@@ -87,6 +87,7 @@ __device__ __forceinline__ u32 gather_feedback(const Trainer& t, u32 local, Feed
     const u32 slot = feedback.type1 + __popc(lanes & lanes_below());
     feedback.type1 += __popc(lanes);
     feedback.type2 += __popc(__ballot_sync(kAll, type == 2));
+    if (kSampled && feedback.fires) continue;  // it draws no lots
     if (type == 1 && slot < kKeys) {
       t.keys[slot] = make_key(t.step_key(), kDraw, i, t.clauses.first + local);
     }

@@ -258,26 +258,27 @@ __device__ __forceinline__ void work_ahead(const Trainer& t, const Crew& crew, P
 
 // ---- All warps ----------------------------------------------------------------------------
 
+__device__ __forceinline__ Team team_of(const Trainer& t, u32 warp) {
+  const u32 team = warp / kTeamWarps;
+  return {warp % kTeamWarps,
+          kTeamWarps,
+          2 + team,  // others are for all warps, and for all workers
+          t.notes + team,
+          t.picked + team * 2 * feature_words(t.machine),
+          kLimited ? fresh_of(t.machine) : nullptr};
+}
+
 // Gives feedback to the chosen clauses, or to all own ones, and notes which literals changed: on
 // the list beside the clause, or in `progress`.
 __device__ __forceinline__ void learn(const Trainer& t, const Crew& crew, Progress& progress) {
   if (!kListed && crew.warp < crew.pollers) return;
   const u32 jobs = kListed ? progress.chosen : t.clauses.count;
-  const Team team = {kTogether ? crew.warp : 0,
-                     kTogether ? crew.warps : 1,
-                     0,
-                     t.notes,
-                     t.picked,
-                     kLimited ? fresh_of(t.machine) : nullptr};
+  const Team team = team_of(t, crew.warp);
+  const u32 first = kListed ? crew.warp / kTeamWarps : crew.worker;
+  const u32 teams = kListed ? team_count() : crew.workers;
   u32 bit = 1;
 #pragma unroll 1
-  for (u32 k = kTogether ? 0
-               : kListed ? crew.warp
-                         : crew.worker;
-       k < jobs; k += kTogether ? 1
-                      : kListed ? crew.warps
-                                : crew.workers,
-           bit <<= 1) {
+  for (u32 k = first; k < jobs; k += teams, bit <<= 1) {
     const u32 local = kListed ? t.chosen()[k] : k;
     const u32 changes = give_feedback(t, team, local);
     if (kListed) {

@@ -22,6 +22,8 @@ __device__ __forceinline__ u32 output_bytes(u32 m) {
          16;
 }
 
+__device__ __forceinline__ u32 team_count() { return warp_count() / kTeamWarps; }
+
 struct Trainer {
   const Machine& machine;
   const Task& task;
@@ -29,8 +31,8 @@ struct Trainer {
   Outputs outputs;
   Shared* shared;
   Key* keys;        // of this warp
-  Notes* notes;     // of this warp; if kTogether the first is that of all, and picked follows
-  u32* picked;      // see Team
+  Notes* notes;     // [teams]
+  u32* picked;      // [teams][units], see Team
   u32* ahead;       // [2][planes][clauses]: what it says of each example of a batch, by turns
   Patch* slots;     // patches drawn for clauses that fire; or, first, the list of the chosen
   u32* is_chosen;   // a bit per local clause
@@ -126,10 +128,11 @@ __device__ __forceinline__ Home place_state(Trainer& t, void* shared_memory, u32
   t.keys = reinterpret_cast<Key*>(memory.take(warp_count() * warp_keys * sizeof(Key))) +
            warp_index() * warp_keys;
   if (kSampled) {
-    Notes* notes = reinterpret_cast<Notes*>(memory.take(warp_count() * sizeof(Notes)));
-    t.notes = notes + (kTogether ? 0 : warp_index());
+    t.notes = reinterpret_cast<Notes*>(memory.take(team_count() * sizeof(Notes)));
   }
-  if (kTogether) t.picked = reinterpret_cast<u32*>(memory.take(8 * u64{feature_words(machine)}));
+  if (kTogether) {
+    t.picked = reinterpret_cast<u32*>(memory.take(team_count() * 8 * u64{feature_words(machine)}));
+  }
   place_outputs(
       t, static_cast<u8*>(memory.place(kOutputs, output_bytes(m),
                                        machine.outputs + blockIdx.x * u64{output_bytes(m)})));
@@ -181,9 +184,10 @@ __device__ __forceinline__ void load_state(Trainer& t, const Home& home) {
   for (u32 k = thread; k < 2 * t.machine.spec.m; k += threads) {
     t.outputs.partial[k] = 0, t.outputs.before[k] = 0;
   }
-  if (kSampled && lane_index() == 0) t.notes->count = t.notes->changes = 0;
+  if (kSampled && thread < team_count()) t.notes[thread].count = t.notes[thread].changes = 0;
   if (kTogether) {
-    for (u32 u = thread; u < 2 * feature_words(t.machine); u += threads) t.picked[u] = 0;
+    const u32 units = team_count() * 2 * feature_words(t.machine);
+    for (u32 u = thread; u < units; u += threads) t.picked[u] = 0;
   }
 }
 
