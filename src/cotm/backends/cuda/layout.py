@@ -170,12 +170,14 @@ class LaunchLayout:
             team_warps = 1
             if sizes.counts and listed is not False and threads is None:
                 team_warps = _team_warps(sizes, most_shared)
-        if team_warps > 1:
-            listed, threads = True, threads or _MOST_THREADS
         # Few clauses are worth few blocks: votes then meet sooner. Not where a row takes longer.
         fewest = max(1, _FEWEST_CLAUSES // team_warps)
         blocks = min(spec.n, blocks or min(processors, -(-spec.n // fewest)))
         clauses = -(-spec.n // blocks)
+        if team_warps > 1:
+            alone_in_block = threads is None and clauses <= _FEWEST_CLAUSES
+            listed, threads = True, threads or _MOST_THREADS
+            team_warps = threads // 32 if alone_in_block else team_warps
         pollers = -(-spec.m // 32)
         if threads is None:
             alone = 32 * min(max(4, clauses + pollers), 64)

@@ -221,7 +221,9 @@ __device__ __forceinline__ void work_ahead(const Trainer& t, const Crew& crew, P
   const bool has_next = next < t.task.count, opens = has_next && next % kBatch == 0;
   if (opens && (shares(kWords) || shares(kImages))) open_batch(t, crew);
   const u32 jobs = opens || !kListed ? clauses.count : progress.chosen;
-  const Team team = {kTogether ? crew.worker : 0, kTogether ? crew.workers : 1, 1, t.notes};
+  // Of all workers together, or of each by itself.
+  const Team team = {kTogether ? crew.worker : 0, kTogether ? crew.workers : 1, 1,
+                     kTogether ? t.notes : t.notes + crew.warp};
   u32 bit = 1;
 #pragma unroll 1
   for (u32 k = kTogether ? 0 : crew.worker; k < jobs;
