@@ -7,8 +7,9 @@ to exchange votes when there is nothing else to do.
 
 --counters lets NVIDIA's ncu, which must be installed and permitted, count the instructions and
 shared-memory accesses of a launch. --crossing measures from how many clauses on the GPU is faster
-than this computer's processors. --check compares state and votes with the native backend's.
-Results go to a JSON file.
+than this computer's processors. --check compares state and votes with the native backend's. --graded
+trains graded clauses on the edges and levels of Fashion-MNIST, and --side-by-side several machines
+at the same time. Results go to a JSON file.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +41,7 @@ from cotm.backends.cuda.sources import PARTS, inlined
 from cotm.core.examples import Examples
 from cotm.core.randomness import pass_order
 from cotm.core.spec import selection_scale
+from cotm.datasets import load_fashion_mnist
 
 #: clauses -> T, s
 SETTINGS = {n: (n * 5 // 4, 10.0) for n in (500, 1000, 5000, 10_000, 20_000, 40_000)}
@@ -82,8 +86,9 @@ def model(n: int, backend: str = "cuda", **options: Any) -> cotm.CoTMClassifier:
 
 def barrier_microseconds(launch: LaunchLayout, m: int, steps: int = 20_000) -> float:
     """How long the blocks of a launch take to exchange the votes of one example."""
-    options = dict(ENTRY="u16", SUM="i32", SHARED=0, LISTED=0, SEARCHES=0, LONG_ROWS=0, MANY=0,
-                   LIMITED=0, HEAVY=0, THREADS=1024)  # fmt: skip
+    options = dict(ENTRY="u16", SUM="i32", OUTPUT="u8", SHARED=0, LISTED=0, TEAM_WARPS=1,
+                   SEARCHES=0, LONG_ROWS=0, MANY=0, LIMITED=0, HEAVY=0, PLANES=1, SAMPLED=0,
+                   BOUNDED=0, THREADS=1024)  # fmt: skip
     module = cp.RawModule(
         code=inlined("votes.cuh") + BARRIER,
         options=("-std=c++17", *(f"-DCOTM_{key}={value}" for key, value in options.items())),
@@ -210,6 +215,58 @@ def crossing(arrays: dict[str, np.ndarray]) -> list[dict[str, Any]]:
     return found
 
 
+#: Of graded clauses on 59,584 bits of an image; the number of clauses is added.
+GRADED = {"T": 30_000, "s": 700.0, "tolerance": 200, "growth_limit": 200, "include_depth": 26,
+          "forgetting": "sampled", "booleanize": None, "random_state": 1}  # fmt: skip
+
+
+def graded(rows: int, epochs: int = 10) -> list[dict[str, Any]]:
+    """Seconds of each epoch on the edges and levels of Fashion-MNIST, flat."""
+    x, y, x_test, y_test = load_fashion_mnist()
+    edges = cotm.EdgeThermometer().fit(x[:1])
+    bits = np.asarray(edges.transform(x[:rows])).reshape(rows, -1)
+    test_bits = np.asarray(edges.transform(x_test)).reshape(len(x_test), -1)
+    found = []
+    for n in (200, 2000):
+        trained = cotm.CoTMClassifier(n, epochs=epochs, backend="cuda", **GRADED)
+        trained.fit(bits, y[:rows])
+        seconds = [record["seconds"] for record in trained.history_]
+        times = []
+        for _ in range(3):
+            began = time.perf_counter()
+            accuracy = trained.score(test_bits, y_test)
+            times.append(time.perf_counter() - began)
+        found.append(
+            {
+                "n_clauses": n,
+                "epoch_rows": rows,
+                "epoch_seconds": seconds,
+                "accuracy": accuracy,
+                "prediction_seconds": float(np.median(times)),
+            }
+        )
+        shown = ", ".join(f"{second:.2f}" for second in seconds)
+        print(f"graded, {n:,} clauses: s per epoch {shown}; accuracy {accuracy:.2%}", flush=True)
+    return found
+
+
+def side_by_side(arrays: dict[str, np.ndarray]) -> list[dict[str, Any]]:
+    """Seconds of the last epoch of several machines of 500 clauses in as many threads."""
+    found = []
+    for count in (1, 2, 4, 8):
+        models = [model(500, random_state=k) for k in range(count)]
+        together = threading.Barrier(count)  # so that they train at the same time
+        for one in models:
+            one.callbacks = [lambda trained, record: together.wait() and None]
+        with ThreadPoolExecutor(count) as pool:
+            list(pool.map(lambda one: one.fit(arrays["x_train"], arrays["y_train"]), models))
+        seconds = [one.history_[-1]["seconds"] for one in models]
+        each = max(seconds) / count
+        print(f"{count} machines at once: {max(seconds):.3f} s, {each:.3f} s for each", flush=True)
+        found.append({"machines": count, "epoch_seconds": seconds, "seconds_for_each": each})
+    return found
+
+
 def describe() -> dict[str, Any]:
     device = cp.cuda.runtime.getDeviceProperties(cp.cuda.Device().id)
     return {
@@ -235,6 +292,8 @@ def main() -> None:
     parser.add_argument("--counters", action="store_true")
     parser.add_argument("--crossing", action="store_true")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--graded", action="store_true")
+    parser.add_argument("--side-by-side", action="store_true")
     parser.add_argument("--output", type=Path, default=RESULTS / "gpu.json")
     parser.add_argument("--profiled", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -269,6 +328,10 @@ def main() -> None:
         print(text, flush=True)
     if options.crossing:
         report["crossing"] = crossing(arrays)
+    if options.graded:
+        report["graded"] = graded(options.rows)
+    if options.side_by_side:
+        report["side by side"] = side_by_side(arrays)
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps(report, indent=1) + "\n")
     print(f"results in {options.output}")
