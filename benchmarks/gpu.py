@@ -7,9 +7,9 @@ to exchange votes when there is nothing else to do.
 
 --counters lets NVIDIA's ncu, which must be installed and permitted, count the instructions and
 shared-memory accesses of a launch. --crossing measures from how many clauses on the GPU is faster
-than this computer's processors. --check compares state and votes with the native backend's. --graded
-trains graded clauses on the edges and levels of Fashion-MNIST, and --side-by-side several machines
-at the same time. Results go to a JSON file.
+than this computer's processors. --check compares state and votes with the native backend's.
+--graded trains graded clauses on the edges and levels of Fashion-MNIST, and --side-by-side several
+machines at the same time. Results go to a JSON file.
 """
 
 from __future__ import annotations
@@ -255,9 +255,9 @@ def side_by_side(arrays: dict[str, np.ndarray]) -> list[dict[str, Any]]:
     found = []
     for count in (1, 2, 4, 8):
         models = [model(500, random_state=k) for k in range(count)]
-        together = threading.Barrier(count)  # so that they train at the same time
+        wait = threading.Barrier(count).wait  # for each other, so that they train at the same time
         for one in models:
-            one.callbacks = [lambda trained, record: together.wait() and None]
+            one.callbacks = [lambda trained, record, wait=wait: wait() and None]
         with ThreadPoolExecutor(count) as pool:
             list(pool.map(lambda one: one.fit(arrays["x_train"], arrays["y_train"]), models))
         seconds = [one.history_[-1]["seconds"] for one in models]
