@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,6 +73,17 @@ def test_the_machine_has_every_option_with_its_default():
 def test_the_machine_refuses_what_is_no_option():
     with pytest.raises(TypeError, match=r"'depth'.*memory_depth"):
         cotm.Machine(4, T=2, depth=3)
+
+
+def test_an_option_stands_in_few_files():
+    """It is declared once; whatever goes over the table need not name it."""
+    root = Path(__file__).parents[2]
+    sources = [*(root / "native").rglob("*"), *(root / "src").rglob("*")]
+    texts = {
+        p: p.read_text() for p in sources if p.suffix in (".py", ".cuh", ".cu", ".hpp", ".cpp")
+    }
+    named = [path.name for path, text in texts.items() if "max_weight" in text]
+    assert len(named) <= 7, sorted(named)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
