@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import cotm
+from cotm.core.parameters import OPTIONS
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -92,6 +93,13 @@ def test_the_equation_table_names_what_there_is():
                 assert any(re.search(rf"\b{last}\b", source) for source in sources), (
                     f"{row[0]}: {backend} has no {name}"
                 )
+
+
+def test_the_algorithm_tells_what_every_learning_option_does():
+    text = (ROOT / "docs" / "algorithm.md").read_text()
+    for name, option in OPTIONS.items():
+        if not option.is_kind:
+            assert re.search(rf"`{name}[`=]", text), f"docs/algorithm.md does not name {name}"
 
 
 def test_the_map_in_contributing_names_every_module():

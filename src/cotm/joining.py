@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,6 @@ from .estimator.settings import machine_parameters
 from .machine import Machine
 from .model.fitted import Fitted, TrainingProgress
 from .model.joining import joined_margin
-
-#: Options that say how clauses learn, and not how they vote. Machines that differ in others, if
-#: there ever are any, do not become one pool.
-_OF_LEARNING = (
-    *("n_clauses", "T", "s", "memory_depth", "e", "e_scales", "boost_true_positive"),
-    *("max_literals", "max_weight", "average"),
-)
 
 
 def join(
@@ -59,8 +52,9 @@ def join(
     Returns
     -------
     CoTMComposite, or CoTMClassifier
-        With ``scale="none"`` several :class:`cotm.CoTMClassifier` that make the same bits of X
-        become one, whose pool has the clauses of all of them.
+        With ``scale="none"`` several :class:`cotm.CoTMClassifier` that make the same bits of X,
+        with the same ``tolerance`` and ``include_depth``, become one, whose pool has the clauses
+        of all of them.
 
     Examples
     --------
@@ -108,8 +102,8 @@ def _is_pool(composition: Composition) -> bool:
         files.same_inputs(first.reader, other.reader)
         and all(
             getattr(first.machine.parameters, name) == getattr(other.machine.parameters, name)
-            for name in OPTIONS
-            if name not in _OF_LEARNING
+            for name, option in OPTIONS.items()
+            if option.pooled is None
         )
         for other in others
     )
@@ -132,16 +126,17 @@ def _pool(composition: Composition) -> CoTMClassifier:
     settings = members[0].get_params(deep=False)
     automatic = isinstance(settings["e"], str)
     # What was set since the training is not what trained these clauses.
-    settings |= {name: getattr(options[0], name) for name in OPTIONS if name in settings}
+    settings |= {
+        name: option.of_pool([getattr(each, name) for each in options])
+        for name, option in OPTIONS.items()
+        if name in settings
+    }
     settings |= {name: getattr(first.reader, name) for name in files.READER_PARAMETERS}
     settings |= {
         "n_clauses": len(memory),
         "T": min(MAX_T, joined_margin(composition.margins, None)),
         "e": "auto" if automatic else options[0].e,
         "average": 1,
-        "memory_depth": max(each.memory_depth for each in options),
-        "max_literals": _loosest([each.max_literals for each in options]),
-        "max_weight": _loosest([each.max_weight for each in options]),
         "callbacks": None,
     }
     model = CoTMClassifier(**settings)
@@ -159,9 +154,3 @@ def _pool(composition: Composition) -> CoTMClassifier:
         composition.sharpness(),
     )
     return model
-
-
-def _loosest(limits: Sequence[int | None]) -> int | None:
-    """The limit that all keep; None where one has none."""
-    known = [limit for limit in limits if limit is not None]
-    return max(known) if len(known) == len(limits) else None

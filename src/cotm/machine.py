@@ -228,11 +228,15 @@ class Machine(LiveMachine):
             if pool is None:
                 state = self.snapshot()
                 memory, weights = voters(state)
-                T = self.parameters.T
+                as_here = {
+                    name: getattr(self.parameters, name)
+                    for name, option in OPTIONS.items()
+                    if option.pooled is None and not option.is_kind
+                }
                 pool = Machine(
                     len(memory),
-                    T,
-                    tolerance=self.parameters.tolerance,
+                    self.parameters.T,
+                    **as_here,
                     backend=self.backend,
                     n_jobs=self.n_jobs,
                 )

@@ -20,6 +20,7 @@ import cotm.machine
 from cotm import backends
 from cotm.backends.cuda import layout, sources
 from cotm.backends.cuda.layout import BatchLayout, LaunchLayout, Sizes
+from cotm.backends.kinds import CudaKind
 from cotm.backends.reference import ReferenceBackend
 from cotm.core.examples import Examples
 from cotm.core.gpu_arrays import as_gpu_array
@@ -185,6 +186,24 @@ def test_the_kernels_know_every_field_of_a_spec():
     filled = layout.fill_spec(spec)
     for name in filled.dtype.names:
         assert filled[name] == getattr(spec, name), name
+
+
+SPEC = Spec(n=3, m=2, grid=PatchGrid.flat(4), T=5, q=6554, N=7)
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Spec)])
+def test_what_the_kernels_leave_out_is_refused(name):
+    """A part of a spec that they do not use would else be ignored without a word."""
+    text = re.sub(r"^struct Spec \{.*?^\};|//.*?$", "", kernel_texts(), flags=re.M | re.S)
+    if name != "grid" and not re.search(rf"\b{name}\b", text):
+        others = [dataclasses.replace(SPEC, **{name: value}) for value in (1, 2, 3)]
+        assert any(CudaKind().lacks(other) for other in others), (
+            f"no kernel uses {name}: let CudaKind.lacks name it"
+        )
+
+
+def kernel_texts():
+    return "\n".join(path.read_text() for path in sorted(KERNELS.iterdir()))
 
 
 def test_a_field_too_many_or_too_few_is_refused():

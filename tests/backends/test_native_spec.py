@@ -44,21 +44,41 @@ def test_a_field_that_python_lacks_is_refused(missing):
         make(Shorter(**values))
 
 
+#: Beyond the limits of ``Spec::require_valid``.
+BEYOND = [
+    ({"n": 0}, "n and m"),
+    ({"m": 0}, "n and m"),
+    ({"T": 0}, "T must"),
+    ({"T": 2**30 + 1}, "T must"),
+    ({"q": 65537}, "q must"),
+    ({"N": 0}, "N must"),
+    ({"N": 129}, "N must"),
+    ({"max_weight": 0}, "max_weight must"),
+    ({"tolerance": 0}, "tolerance must"),
+    ({"tolerance": 2**15 + 1}, "tolerance must"),
+    ({"picks": -2}, "picks must"),
+    ({"picks": 2**46 + 1}, "picks must"),
+    ({"include_depth": -1}, "include_depth must"),
+    ({"include_depth": 129}, "include_depth must"),
+    ({"grid": PatchGrid(4, 5, 1, 2, 2, 1, 0)}, "must be positive"),
+    ({"grid": PatchGrid(4, 5, 0, 2, 2)}, "must be positive"),
+    ({"grid": PatchGrid(4, 5, 1, 5, 2)}, "must fit into the image"),
+    ({"grid": PatchGrid(4, 5, 1, 2, 6)}, "must fit into the image"),
+]
+#: Numbers that do no harm, whatever they are, as long as their type holds them.
+HARMLESS = {"max_literals", "growth_limit", "seed"}
+
+
+def test_every_number_of_a_spec_has_limits():
+    numbers = {field.name for field in dataclasses.fields(Spec) if field.type != "bool"}
+    limited = {name for change, _ in BEYOND for name in change}
+    assert numbers - limited == HARMLESS, "give require_valid and BEYOND its limits"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n": 0}, "n and m"),
-        ({"m": 0}, "n and m"),
-        ({"T": 0}, "T must"),
-        ({"T": 2**30 + 1}, "T must"),
-        ({"q": 65537}, "q must"),
-        ({"N": 0}, "N must"),
-        ({"N": 129}, "N must"),
-        ({"max_weight": 0}, "max_weight must"),
-        ({"grid": PatchGrid(4, 5, 1, 2, 2, 1, 0)}, "must be positive"),
-        ({"grid": PatchGrid(4, 5, 0, 2, 2)}, "must be positive"),
-        ({"grid": PatchGrid(4, 5, 1, 5, 2)}, "must fit into the image"),
-        ({"grid": PatchGrid(4, 5, 1, 2, 6)}, "must fit into the image"),
+        *BEYOND,
         ({"n": -1}, r"Spec\.n=-1"),
         ({"seed": 2**64}, r"Spec\.seed=18446744073709551616"),
         ({"max_literals": 2**32}, r"Spec\.max_literals"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,6 +73,17 @@ def test_the_machine_has_every_option_with_its_default():
 def test_the_machine_refuses_what_is_no_option():
     with pytest.raises(TypeError, match=r"'depth'.*memory_depth"):
         cotm.Machine(4, T=2, depth=3)
+
+
+def test_an_option_stands_in_few_files():
+    """It is declared once; whatever goes over the table need not name it."""
+    root = Path(__file__).parents[2]
+    sources = [*(root / "native").rglob("*"), *(root / "src").rglob("*")]
+    texts = {
+        p: p.read_text() for p in sources if p.suffix in (".py", ".cuh", ".cu", ".hpp", ".cpp")
+    }
+    named = [path.name for path, text in texts.items() if "max_weight" in text]
+    assert len(named) <= 7, sorted(named)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -171,19 +183,23 @@ def test_an_option_is_on_the_command_line(name, tmp_path):
 def test_the_documentation_has_every_parameter_with_its_default(kind):
     for name, default in options_of(kind).items():
         shown = {"str": f'"{default}"'}.get(type(default).__name__, str(default))
-        entry = re.search(rf"^    {name} : (.*)$", kind.__doc__, re.MULTILINE)
+        entry = re.search(rf"^{name} : (.*)$", inspect.getdoc(kind), re.MULTILINE)
         assert entry is not None, f"{name} is not documented"
         assert f"default={shown}" in entry[1] or (default is None and "optional" in entry[1])
 
 
 def documented(kind):
     """The entries of the docstring's parameters and attributes, by name."""
-    text = kind.__doc__.split("Parameters\n    ----------\n")[1].split("    See Also")[0]
-    parts = re.split(r"^    (\w+) : ", text, flags=re.MULTILINE)
+    text = inspect.getdoc(kind).split("Parameters\n----------\n")[1].split("See Also")[0]
+    parts = re.split(r"^(\w+) : ", text, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def test_the_classifiers_have_the_same_documentation_but_for_weighted():
     coalesced, own = documented(cotm.CoTMClassifier), documented(cotm.TMClassifier)
-    assert own.pop("weighted")
-    assert own == coalesced
+    assert own.pop("weighted").endswith("the plain Tsetlin machine).\n")
+    assert own == coalesced and "machine_" in own
+    shown = [name for name in documented(cotm.TMClassifier) if not name.endswith("_")]
+    assert shown == [*options_of(cotm.TMClassifier)], "the order is that of the signature"
+    for section in ("Parameters", "Attributes", "See Also", "Examples"):
+        assert inspect.getdoc(cotm.TMClassifier).count(f"\n\n{section}\n----") == 1

@@ -1,6 +1,7 @@
 """The random numbers: pinned by vectors, and as random as they need to be."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,19 @@ def test_native_gives_the_vectors():
         key = native.step_key(v["seed"], v["step"])
         h = native.hash32(key, v["purpose"], v["output"], v["clause"], v["index"])
         assert h == v["hash"]
+
+
+@pytest.mark.parametrize(
+    "source", ["native/randomness.hpp", "src/cotm/backends/cuda/kernels/randomness.cuh"]
+)
+def test_purposes_have_the_same_numbers_everywhere(source):
+    """Those that backends draw for: the others are Python's own."""
+    text = (Path(__file__).parents[2] / source).read_text()
+    (listed,) = re.findall(r"^enum (?:class )?Purpose : \w+ \{ (.*) \};", text, re.MULTILINE)
+    numbers = dict(entry.split(" = ") for entry in listed.split(", "))
+    known = {name.removeprefix("k").upper(): int(number) for name, number in numbers.items()}
+    assert known.keys() >= {"SELECT", "DRAW", "PATCH", "LIMIT"}
+    assert known == {name: Purpose[name].value for name in known}
 
 
 def test_pass_orders_are_pinned():

@@ -30,6 +30,7 @@ small = partial(classifier, n_clauses=30, T=40, s=3.0, epochs=6, random_state=5)
         (TMClassifier, {}),
         (TMClassifier, {"weighted": False}),
         (CoTMClassifier, {"patch_shape": (2, 3), "image_shape": (3, 4)}),
+        (CoTMClassifier, {"tolerance": 3, "include_depth": 5}),
     ],
 )
 def test_votes_are_the_sum_of_the_last_epochs(kind, options, backend):

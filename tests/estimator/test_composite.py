@@ -252,6 +252,10 @@ def test_a_union_of_pools_is_a_pool(data):
     bits = rng.integers(0, 2, (40, 5, 4) if patches else (40, 9)).astype(np.uint8)
     labels = rng.integers(0, 3, 40)
     y = np.eye(3, dtype=int)[labels] if data.draw(st.booleans()) else labels
+    voting = {
+        "tolerance": data.draw(st.sampled_from([1, 1, 3])),
+        "include_depth": data.draw(st.sampled_from([None, None, 2])),
+    }
     models = [
         small(
             n_clauses=data.draw(st.integers(1, 12)),
@@ -261,6 +265,9 @@ def test_a_union_of_pools_is_a_pool(data):
             memory_depth=data.draw(st.sampled_from([1, 7, 128])),
             max_literals=data.draw(st.sampled_from([None, 2, 5])),
             max_weight=data.draw(st.sampled_from([None, 3])),
+            forgetting=data.draw(st.sampled_from(["drawn", "sampled"])),
+            growth_limit=data.draw(st.sampled_from([None, 2])),
+            **voting,
             patch_shape=(2, 3) if patches else None,
             random_state=data.draw(st.integers(0, 9)),
         ).fit(bits, y)
@@ -295,6 +302,14 @@ def test_other_bits_make_no_pool():
     ):
         assert isinstance(cotm.join([model, other], scale="none"), CoTMComposite)
     assert isinstance(cotm.join([model, small(random_state=5).fit(X, Y)]), CoTMComposite)
+
+
+@pytest.mark.parametrize("option", [{"tolerance": 2}, {"include_depth": 5}])
+def test_clauses_that_vote_by_other_rules_make_no_pool(option):
+    models = [small().fit(X, Y), small(**option).fit(X, Y)]
+    joined = cotm.join(models, scale="none")
+    assert isinstance(joined, CoTMComposite)
+    assert np.array_equal(joined.votes(X), sum(model.votes(X) for model in models))
 
 
 # Files -------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -72,6 +72,17 @@ class Flag:
         return check_flag(name, value)
 
 
+def first(values: Sequence[Any]) -> Any:
+    """Of one pool: what says how its clauses will learn, and not what they say now."""
+    return values[0]
+
+
+def loosest(limits: Sequence[int | None]) -> int | None:
+    """Of one pool: the limit that all its clauses keep; None where one has none."""
+    known = [limit for limit in limits if limit is not None]
+    return max(known) if len(known) == len(limits) else None
+
+
 @dataclass(frozen=True)
 class Option:
     """One learning option."""
@@ -83,6 +94,11 @@ class Option:
     flag: str | None  # what the command line calls it; None: the name with dashes
     automatic: str | None  # what "auto", the classifiers' default, stands for; None: no "auto"
     is_kind: bool  # not set by users: the class of classifier says it
+    pooled: Callable[[Sequence[Any]], Any] | None  # see of_pool; None: all must have the same
+
+    def of_pool(self, values: Sequence[Any]) -> Any:
+        """The value of a pool, of those of the machines whose clauses become one."""
+        return (self.pooled or first)(values)
 
     @property
     def classifier_default(self) -> Any:
@@ -102,6 +118,7 @@ def _option(
     flag: str | None = None,
     automatic: str | None = None,
     is_kind: bool = False,
+    pooled: Callable[[Sequence[Any]], Any] | None = None,
 ) -> Any:
     metadata = {
         "values": values,
@@ -109,6 +126,7 @@ def _option(
         "flag": flag,
         "automatic": automatic,
         "is_kind": is_kind,
+        "pooled": pooled,
     }
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -117,47 +135,60 @@ def _option(
 class MachineParameters:
     """What a machine learns with, checked; see :class:`cotm.CoTMClassifier` for more words."""
 
-    n_clauses: int = _option(500, Whole(1, MAX_CLAUSES), "Rules to learn.", flag="--clauses")
+    n_clauses: int = _option(
+        500, Whole(1, MAX_CLAUSES), "Rules to learn.", flag="--clauses", pooled=first
+    )
     T: int = _option(
         200,
         Whole(1, MAX_T),
         "Voting margin T: more of it lets more rules take part in a decision.",
         flag="--margin",
         automatic="0.4 per clause",
+        pooled=first,
     )
     s: float = _option(
         10.0,
         Real(1.0),
         "Specificity s: more of it gives longer, rarer rules.",
         flag="--specificity",
+        pooled=first,
     )
     memory_depth: int = _option(
-        128, Whole(1, 128), "Reinforcements a condition's memory holds on either side."
+        128,
+        Whole(1, 128),
+        "Reinforcements a condition's memory holds on either side.",
+        pooled=loosest,
     )
     e: float = _option(
         1.0,
         Real(0.0),
         "Factor on feedback for the classes an example is not of.",
         automatic="1 / (classes - 1)",
+        pooled=first,
     )
     e_scales: str = _option(
         "output",
         Choice(("output", "type2")),
         "What e scales: all feedback of those classes, or Type II feedback.",
+        pooled=first,
     )
     boost_true_positive: bool = _option(
-        True, Flag(), "Always memorize what is true.", flag="--boost/--no-boost"
+        True, Flag(), "Always memorize what is true.", flag="--boost/--no-boost", pooled=first
     )
     max_literals: int | None = _option(
-        None, Whole(1, 2 * MAX_FEATURES, optional=True), "Most conditions in a rule."
+        None,
+        Whole(1, 2 * MAX_FEATURES, optional=True),
+        "Most conditions in a rule.",
+        pooled=loosest,
     )
     max_weight: int | None = _option(
-        None, Whole(1, WEIGHT_LIMIT, optional=True), "Largest weight of a rule."
+        None, Whole(1, WEIGHT_LIMIT, optional=True), "Largest weight of a rule.", pooled=loosest
     )
     average: int = _option(
         1,
         Whole(1, MAX_AVERAGE),
         "How many of the last epochs vote together in prediction; steadies it.",
+        pooled=first,
     )
     tolerance: int = _option(
         1,
@@ -168,11 +199,13 @@ class MachineParameters:
         "drawn",
         Choice(("drawn", "sampled")),
         "Whether every condition is drawn for, or a sample of them forgotten.",
+        pooled=first,
     )
     growth_limit: int | None = _option(
         None,
         Whole(1, 2 * MAX_FEATURES, optional=True),
         "Conditions beyond which a rule memorizes no more until it has forgotten some.",
+        pooled=first,
     )
     include_depth: int | None = _option(
         None,
