@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "image_planes.hpp"
+#include "resampling.hpp"
 #include "training.hpp"
 
 namespace nb = nanobind;
@@ -239,6 +240,19 @@ void image_planes(const In<uint8_t, 4>& images, const In<int8_t, 3>& kernels,
   maker.run(images.data(), images.shape(0), shape, threads, out.data());
 }
 
+void resample(const In<uint8_t, 4>& images, const In<int64_t, 2>& maps, bool repeat_edge,
+              unsigned threads, const Out<uint8_t, 4>& out) {
+  const cotm::ImageShape shape{images.shape(1), images.shape(2), images.shape(3)};
+  require(maps.shape(0) == images.shape(0) && maps.shape(1) == cotm::kMapValues,
+          "there must be a map for each image");
+  require(out.shape(0) == images.shape(0) && out.shape(1) == shape.height &&
+              out.shape(2) == shape.width && out.shape(3) == shape.channels,
+          "the changed images must have the shape of the images");
+  const nb::gil_scoped_release release;
+  cotm::resample(images.data(), images.shape(0), shape, maps.data(), repeat_edge, threads,
+                 out.data());
+}
+
 // For the tests that pin the random numbers.
 void bind_randomness(nb::module_& module) {
   module.def("step_key", &cotm::step_key, "seed"_a, "step"_a);
@@ -275,5 +289,7 @@ NB_MODULE(_native, module) {
 
   module.def("image_planes", &image_planes, "images"_a, "kernels"_a, "levels"_a, "positive"_a,
              "negative"_a, "threads"_a, "out"_a.noconvert());
+  module.def("resample", &resample, "images"_a, "maps"_a, "repeat_edge"_a, "threads"_a,
+             "out"_a.noconvert());
   module.def("best_isa", &cotm::best_isa, "The widest instruction set this processor runs.");
 }

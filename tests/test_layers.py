@@ -13,6 +13,7 @@ import cotm
 #: From the bottom up; a module imports what stands before it. CONTRIBUTING says what each is.
 LAYERS = [
     "core",
+    "augmentation",
     "booleanize",
     "conditions",
     "rules",

@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .augmentation import Augmentation as Augmentation
     from .booleanize import AdaptiveGaussianThreshold as AdaptiveGaussianThreshold
     from .booleanize import BitFeature as BitFeature
     from .booleanize import Booleanizer as Booleanizer
@@ -36,6 +37,7 @@ __version__ = "0.1.0"
 # Names are imported when first used: scikit-learn takes a second, and `cotm --help` needs none.
 _HOMES = {
     "AdaptiveGaussianThreshold": "booleanize",
+    "Augmentation": "augmentation",
     "BitFeature": "booleanize",
     "Booleanizer": "booleanize",
     "Callback": "estimator.training",

@@ -1,4 +1,4 @@
-"""The public classifiers: their parameters and documentation."""
+"""The classifier whose outputs share clauses: its parameters and documentation."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .augmentation import Augmentation
 from .estimator.base import TsetlinClassifier
 from .estimator.documentation import with_documentation_of
 from .estimator.training import Callback
@@ -72,6 +73,8 @@ class CoTMClassifier(TsetlinClassifier):
         How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
         None: X must hold bits. Transformers give 0 and 1, as :class:`cotm.Thermometer` does.
+    augment : cotm.Augmentation, default=None
+        Shifts, flips, rotations and zooms of images while training, other ones in every epoch.
     class_weight : dict or "balanced", default=None
         Factors on the selection probability by class, ``{label: factor}``; "balanced" gives rare
         classes larger ones. Above 1, those of the other classes are lowered instead, to a tenth
@@ -201,6 +204,7 @@ class CoTMClassifier(TsetlinClassifier):
         growth_limit: int | None = None,
         include_depth: int | None = None,
         booleanize: BitTransformer | str | None = "auto",
+        augment: Augmentation | None = None,
         class_weight: dict[Any, float] | str | None = None,
         shuffle: bool = True,
         early_stopping: bool = False,
@@ -232,6 +236,7 @@ class CoTMClassifier(TsetlinClassifier):
         self.growth_limit = growth_limit
         self.include_depth = include_depth
         self.booleanize = booleanize
+        self.augment = augment
         self.class_weight = class_weight
         self.shuffle = shuffle
         self.early_stopping = early_stopping
@@ -301,6 +306,7 @@ class TMClassifier(TsetlinClassifier):
         growth_limit: int | None = None,
         include_depth: int | None = None,
         booleanize: BitTransformer | str | None = "auto",
+        augment: Augmentation | None = None,
         class_weight: dict[Any, float] | str | None = None,
         shuffle: bool = True,
         early_stopping: bool = False,
@@ -333,6 +339,7 @@ class TMClassifier(TsetlinClassifier):
         self.growth_limit = growth_limit
         self.include_depth = include_depth
         self.booleanize = booleanize
+        self.augment = augment
         self.class_weight = class_weight
         self.shuffle = shuffle
         self.early_stopping = early_stopping

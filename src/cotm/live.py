@@ -6,15 +6,16 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .backends import Backend, TrainCounts, TrainingSet, backends_for, check_backend, make_backend
+from .backends.feeding import Part, parts_of
 from .backends.memory import check_fits_memory
-from .core.examples import Examples
+from .core.examples import ChangingExamples, Examples
 from .core.forks import Lock, tell_after_fork
 from .core.parameters import MachineParameters
 from .core.patches import PatchGrid
@@ -197,11 +198,14 @@ class LiveMachine:
     # Training ------------------------------------------------------------------------
 
     def prepare(
-        self, examples: Examples, targets: NDArray[np.uint8], weight: NDArray[np.float64]
+        self,
+        examples: Examples | ChangingExamples,
+        targets: NDArray[np.uint8],
+        weight: NDArray[np.float64],
     ) -> TrainingSet:
-        """Bring checked examples to the backend, once for many passes."""
+        """Bring checked examples to the backend, once for many passes unless they change."""
         backend = self._backend_for(len(examples), training=True)
-        data = backend.prepare(examples)
+        data = backend.prepare(examples) if isinstance(examples, Examples) else examples
         scales = selection_scale(self.parameters.e, weight)
         return TrainingSet(backend.name, data, np.ascontiguousarray(targets), weight, scales)
 
@@ -270,9 +274,9 @@ class LiveMachine:
         before = self._before_pass = self._live._replace(state=None)
         self._pass_begun = True
         try:
-            counts = backend.train(
-                training.data, training.targets, training.scales, order, before.step
-            )
+            with closing(parts_of(training, backend, order, before.step, n_jobs=1)) as parts:
+                (part,) = parts
+                counts = _train_slice(backend, part, before.step, 0, len(order))
             on_progress(len(order))
             self._live = before._replace(step=before.step + len(order))
             self._pass_begun = False
@@ -295,21 +299,23 @@ class LiveMachine:
         size = min(self._slice, max(_FIRST_SLICE, count // 4))
         hits = correct = done = 0
         try:
-            while done < count:
-                if should_stop():
-                    self.undo_pass()
-                    return None
-                began = time.perf_counter()
-                last = min(done + size, count)
-                counts = backend.train(
-                    training.data, training.targets, training.scales, order, state.step, done, last
-                )
-                hits, correct = hits + counts.hits, correct + counts.correct
-                spent = time.perf_counter() - began
-                wanted = (last - done) * _SLICE_SECONDS / max(spent, 1e-9)
-                size = math.ceil(min(2 * size, max(1, wanted)))
-                done = last
-                on_progress(done)
+            with closing(parts_of(training, backend, order, state.step, self.n_jobs)) as parts:
+                part = next(parts)
+                while done < count:
+                    if should_stop():
+                        self.undo_pass()
+                        return None
+                    if done == part.last:
+                        part = next(parts)
+                    began = time.perf_counter()
+                    last = min(done + size, part.last)
+                    counts = _train_slice(backend, part, state.step, done, last)
+                    hits, correct = hits + counts.hits, correct + counts.correct
+                    spent = time.perf_counter() - began
+                    wanted = (last - done) * _SLICE_SECONDS / max(spent, 1e-9)
+                    size = math.ceil(min(2 * size, max(1, wanted)))
+                    done = last
+                    on_progress(done)
             self._slice = size
             earlier = state.earlier
             if self.parameters.average > 1 and state.step > 0:
@@ -321,6 +327,19 @@ class LiveMachine:
             self.undo_pass()  # a pass counts whole or not at all
             raise
         return TrainCounts(hits, correct)
+
+
+def _train_slice(backend: Backend, part: Part, step: int, first: int, last: int) -> TrainCounts:
+    """The rows from first to last of the pass that began at a step, all in one part."""
+    return backend.train(
+        part.data,
+        part.targets,
+        part.scales,
+        part.order,
+        step + part.first,
+        first - part.first,
+        last - part.first,
+    )
 
 
 def _trained(live: Moment) -> Spec:

@@ -61,7 +61,7 @@ def test_transform_equals_the_definition(shape, make, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(edges, "_BLOCK_BITS", 1)  # an image at a time
             np.testing.assert_array_equal(transformer.transform(images.astype(float)), bits)
-            patch.setattr(edges, "_native", lambda: None)
+            patch.setattr(edges, "native_core", lambda: None)
             np.testing.assert_array_equal(transformer.transform(images), bits)
 
 

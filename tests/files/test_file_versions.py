@@ -141,8 +141,16 @@ def test_what_came_later_has_the_value_of_before(current, tmp_path):
     for name in upgrade.LATER_OPTIONS:
         del header["parameters"][name]
     model = cotm.load(write(tmp_path / "old.cotm", header, tensors))
-    assert model.average == 1
+    assert model.average == 1 and model.augment is None
     assert model._progress.scored_from == 0 and model._progress.data is None
+
+
+def test_what_came_later_of_the_training_data(current, tmp_path):
+    header, tensors = current
+    for name in upgrade.LATER_DATA:
+        del header["data"][name]
+    model = cotm.load(write(tmp_path / "old.cotm", header, tensors))
+    assert len(model.set_params(epochs=3).fit(X, Y, resume=True).history_) == 3
 
 
 def test_what_all_files_have_must_not_be_missing(current, tmp_path):
@@ -258,6 +266,7 @@ def image_model():
         image_shape=(8, 8),
         stride=(2, 1),
         booleanize=cotm.ImageThermometer(2),
+        augment=cotm.Augmentation((1, 2), rotate=np.float32(5.5), border="zero"),
         average=3,
         epochs=5,
     )
@@ -358,6 +367,7 @@ def test_everything_that_is_fitted_comes_back(tmp_path):
         save(saved, tmp_path / "m.cotm")
         again = load(tmp_path / "m.cotm", lambda saved: saved)
         assert again.kind == saved.kind
+        assert again.parameters["augment"] == saved.parameters["augment"]
         compare(saved.fitted, again.fitted, used)
     unused = [field for field, says_something in used.items() if not says_something]
     assert not unused, "give these fields a value in a model of this test"

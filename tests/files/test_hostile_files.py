@@ -62,6 +62,7 @@ def models():
     yield small(patch_shape=(5,), booleanize=cotm.Thermometer(2)).fit(DIGITS_X[:60], y)
     yield small(booleanize=None).fit(signal, np.eye(10, dtype=int)[y])
     yield small().fit(IRIS_X, np.datetime64("2020-01-01") + IRIS_Y)
+    yield small(patch_shape=(3, 3), augment=cotm.Augmentation((1, 2), flip=True)).fit(IMAGES, y)
 
 
 def encoded_model(model):

@@ -32,7 +32,7 @@ class TrainingSet:
     """Examples in a backend's form, with their targets and selection factors."""
 
     backend: str  # whose form it is
-    data: Any
+    data: Any  # or ChangingExamples, which are brought into it in every pass
     targets: NDArray[np.uint8]
     weight: NDArray[np.float64]  # per example, or one for all
     scales: NDArray[np.uint64]  # of the weights, for the machine's e

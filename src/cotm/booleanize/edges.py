@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
 import itertools
 import numbers
 from collections.abc import Sequence
@@ -15,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core.checks import shortened
 from ..core.decoding import expect_keys
+from ..core.extension import native_core
 from ..core.system import resolve_n_jobs
 from .descriptions import BitFeature
 from .filters import FILTERS, PARTS, image_planes, kernels_of
@@ -162,7 +161,7 @@ class EdgeThermometer(ImageBooleanizer):
         bits = np.empty((*images.shape[:3], self.n_bits_out_), dtype=np.uint8)
         per_image = max(1, images.shape[1] * images.shape[2] * self.n_bits_out_)
         step = max(1, _BLOCK_BITS // per_image)
-        native = _native()
+        native = native_core()
         for begin in range(0, len(images), step):
             block = np.ascontiguousarray(images[begin : begin + step], dtype=np.uint8)
             out = bits[begin : begin + step]
@@ -205,15 +204,6 @@ class EdgeThermometer(ImageBooleanizer):
         expect_keys(arrays, (), "arrays")
         filters, levels, positive, negative = (tuple(params[name]) for name in _LISTS)
         return cls(filters, levels, positive, negative)._adopt(n_channels)
-
-
-@functools.cache
-def _native() -> Any:
-    """The native core, or None where it was not built: then NumPy does the same, slowly."""
-    try:
-        return importlib.import_module("cotm._native")
-    except ImportError:
-        return None
 
 
 def _listed(name: str, values: Any) -> list[Any]:

@@ -54,6 +54,37 @@ def shape(text: str) -> tuple[int, ...]:
         raise typer.BadParameter(f"{text!r} is not like 10 or 10,10") from None
 
 
+def augmentation(text: str) -> Any:
+    """Changes of images: the parameters of an Augmentation with commas between."""
+    from .. import Augmentation
+
+    known: dict[str, Any] = Augmentation().get_params()
+    given: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, value = part.strip().partition("=")
+        name = name.replace("-", "_")
+        if name not in known:
+            raise typer.BadParameter(f"{part!r} is not one of {', '.join(sorted(known))}")
+        is_flag = isinstance(known[name], bool)
+        if is_flag == bool(value):
+            wanted = "takes no value" if is_flag else "needs a value, as shift=2 has"
+            raise typer.BadParameter(f"{part!r}: {name} {wanted}")
+        given[name] = True if is_flag else value if name == "border" else _number(part, value)
+    changes = Augmentation(**given)
+    try:
+        changes.changes()
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    return changes
+
+
+def _number(part: str, text: str) -> float:
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{part!r}: {text!r} is not a number") from None
+
+
 def character(text: str) -> str:
     """A single one, as polars wants it between columns."""
     value = "\t" if text == "\\t" else text  # shells pass the two letters on as they are
@@ -229,6 +260,16 @@ _TRAINING: dict[str, tuple[Any, Any]] = {
         _images(help="Shape of the images that rows hold flattened, for example 28,28."),
     ),
     "stride": (Any, _images(help="Distance between patches.", show_default="1")),
+    "augment": (
+        Any,
+        typer.Option(
+            metavar="CHANGES",
+            parser=augmentation,
+            rich_help_panel="Images",
+            help="Change images anew in every epoch, for example shift=2,flip,rotate=10,zoom=0.1.",
+            show_default="no changes",
+        ),
+    ),
     "early_stopping": (
         bool | None,
         _stopping(

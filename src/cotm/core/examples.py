@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,9 +28,33 @@ class Examples:
     def __getitem__(self, rows: Any) -> Examples:
         return Examples(self.bits[rows], self.grid)
 
+    def unchanged(self) -> Examples:
+        """The same examples: these never change."""
+        return self
+
     def on_host(self) -> Examples:
         """The same examples in the computer's memory."""
         return Examples(to_host(self.bits), self.grid)
+
+
+class ChangingExamples(ABC):
+    """Examples that are other ones in every pass."""
+
+    grid: PatchGrid
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, rows: Any) -> ChangingExamples: ...
+
+    @abstractmethod
+    def unchanged(self) -> Examples:
+        """All of them, as they are outside training."""
+
+    @abstractmethod
+    def of_pass(self, step: int, rows: NDArray[np.int64]) -> Examples:
+        """These rows, as they are in the pass that began at a step. Called from any thread."""
 
 
 def patch_literals(examples: Examples, index: int) -> NDArray[np.uint8]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from .. import files
+from ..augmentation import Augmentation
 from ..core.checks import check_flag, check_integer
 from ..core.forks import Lock
 from ..core.state import Snapshot
@@ -46,6 +47,7 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
     # Parameters that training asks for by name; the subclasses say what they are.
     n_clauses: int
     epochs: int
+    augment: Augmentation | None
     class_weight: dict[Any, float] | str | None
     shuffle: bool
     early_stopping: bool

@@ -14,6 +14,7 @@ from ..backends.memory import training_bytes
 from ..core.examples import Examples
 from ..files import check_class_names
 from ..machine import Machine
+from ..model.augmented import AugmentedImages
 from ..model.fitted import Fitted
 from ..model.inputs import InputReader
 from ..model.labels import (
@@ -68,8 +69,8 @@ def prepare(
     check_parameters(estimator)
     labels = read_labels(y)
     reader = InputReader.from_parameters(estimator) if before is None else before.reader
-    examples = reader.fit(X) if before is None else reader.read(X)
-    check_consistent_length(examples.bits, labels.values)
+    read = _read(estimator, reader, X, fitting=before is None)
+    check_consistent_length(read, labels.values)
     if before is None:
         known = _first_classes(labels, classes)
     else:
@@ -84,6 +85,7 @@ def prepare(
         fitted = start(estimator, reader, known, labels.multilabel)
     else:
         fitted = renewed(estimator, before)
+    examples = _to_train_on(estimator, reader, read, fitted.machine.seed_)
     held, sample, data = None, None, None
     if whole:
         data = describe_data(
@@ -98,7 +100,7 @@ def prepare(
         rows, held_rows = split_validation(
             fitted.machine.seed_, targets, estimator.validation_fraction, fitted.outputs
         )
-        held = HeldOut(examples[held_rows], targets[held_rows])
+        held = HeldOut(examples[held_rows].unchanged(), targets[held_rows])
         examples, targets = examples[rows], targets[rows]
         weight = weight[rows] if len(weight) > 1 else weight
     for callback in estimator.callbacks or ():
@@ -108,6 +110,31 @@ def prepare(
         sample = Sample.of(examples, targets, weight)
     training = fitted.machine.prepare(examples, targets, weight)
     return Prepared(fitted, training, held, sample, data)
+
+
+def _read(
+    estimator: TsetlinClassifier, reader: InputReader, X: Any, *, fitting: bool
+) -> Examples | NDArray[Any]:
+    """The examples in X, or the images of which they will be made in every pass."""
+    if estimator.augment is None:
+        return reader.fit(X) if fitting else reader.read(X)
+    if reader.patch_shape is None or len(reader.patch_shape) != 2:
+        raise ValueError(
+            f"augment={estimator.augment!r} changes images, but patch_shape={reader.patch_shape} "
+            "does not read X as images; set it to (h, w), for the whole image at once to the "
+            "image's shape, or set augment=None"
+        )
+    return reader.fit_images(X) if fitting else reader.read_images(X)
+
+
+def _to_train_on(
+    estimator: TsetlinClassifier, reader: InputReader, read: Examples | NDArray[Any], seed: int
+) -> Examples | AugmentedImages:
+    if isinstance(read, Examples):
+        return read
+    assert estimator.augment is not None
+    changes = estimator.augment.changes()
+    return AugmentedImages(read, reader, changes, seed, estimator.n_jobs)
 
 
 def _first_classes(labels: Labels, classes: ArrayLike | None) -> NDArray[Any]:

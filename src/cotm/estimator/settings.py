@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from ..augmentation import Augmentation
 from ..core.checks import check_choice, check_flag, check_integer, check_number
 from ..core.limits import MAX_T
 from ..core.parameters import OPTIONS
@@ -27,6 +28,7 @@ FIXED_IN_TRAINING = (
     "image_shape",
     "stride",
     "booleanize",
+    "augment",
     "class_weight",
     "early_stopping",
     "validation_fraction",
@@ -42,6 +44,13 @@ def check_parameters(estimator: TsetlinClassifier) -> None:
             check_choice(name, getattr(estimator, name), ("auto",))
     OPTIONS["n_clauses"].check(estimator.n_clauses)  # "auto" is reckoned from it
     check_integer("epochs", estimator.epochs, 0)
+    if estimator.augment is not None:
+        if type(estimator.augment) is not Augmentation:
+            raise ValueError(
+                f"augment={estimator.augment!r:.200} must be a cotm.Augmentation, such as "
+                "cotm.Augmentation(shift=2), or None"
+            )
+        estimator.augment.changes()
     check_flag("shuffle", estimator.shuffle)
     check_flag("early_stopping", estimator.early_stopping)
     check_number("validation_fraction", estimator.validation_fraction, 0.0, 1.0)

@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from ..augmentation import Augmentation
 from ..backends import check_backend
 from ..core import parameters as learning
 from ..core.checks import check_flag, check_integer, check_number
-from ..core.decoding import UnknownError, expect
+from ..core.decoding import UnknownError, expect, expect_keys
 
 #: The learning options, as the trained machine has them, whatever was set since.
 LEARNING_OPTIONS = tuple(name for name, o in learning.OPTIONS.items() if not o.is_kind)
 _OPTIONS = (
     *LEARNING_OPTIONS,
+    "augment",
     "backend",
     "booleanize",
     "class_weight",
@@ -55,6 +57,8 @@ _MAX_BITS = 4096
 def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     """Parameters as what JSON knows; a TypeError or ValueError names one that cannot be."""
     parameters = dict(parameters)
+    if parameters["augment"] is not None:
+        parameters["augment"] = parameters["augment"].get_params()
     if not isinstance(parameters["booleanize"], str | None):
         parameters["booleanize"] = _FITTED
     if not isinstance(parameters["random_state"], numbers.Integral):
@@ -82,6 +86,8 @@ def plain(value: Any) -> Any:
     """NumPy's numbers, fractions and the like as Python's own."""
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool):
@@ -118,6 +124,8 @@ def decode_parameters(kind: Any, encoded: dict[str, Any], booleanizer: Any) -> d
 def from_plain(encoded: dict[str, Any]) -> dict[str, Any]:
     """What ``plain_parameters`` made plain, but for the booleanizer, which is not in it."""
     parameters = dict(encoded)
+    if parameters["augment"] is not None:
+        parameters["augment"] = _augmentation(parameters["augment"])
     for name in _TUPLES:
         if isinstance(parameters[name], list):
             parameters[name] = tuple(parameters[name])
@@ -128,6 +136,17 @@ def from_plain(encoded: dict[str, Any]) -> dict[str, Any]:
     except ValueError:
         parameters["backend"] = "auto"  # a model opens anywhere, whatever trained it
     return parameters
+
+
+def _augmentation(encoded: Any) -> Augmentation:
+    expect_keys(encoded, Augmentation().get_params(), "augment")
+    for name, value in encoded.items():
+        _check_digits(f"augment.{name}", value)
+    augmentation = Augmentation(**encoded)
+    if isinstance(augmentation.shift, list):
+        augmentation.shift = tuple(augmentation.shift)
+    augmentation.changes()
+    return augmentation
 
 
 def check_settings(parameters: dict[str, Any]) -> None:

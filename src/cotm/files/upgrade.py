@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.decoding import Upgrade, expect, upgraded
+from ..model.resuming import NOT_AUGMENTED
 from .container import Tensors
 
 #: The format that is written. A change of what fields, tensors or random numbers mean is a new
@@ -28,7 +29,11 @@ LATER_OPTIONS: dict[str, Any] = {
     "forgetting": "drawn",
     "growth_limit": None,
     "include_depth": None,
+    "augment": None,
 }
+
+#: What came later of what is said of the training data.
+LATER_DATA: dict[str, Any] = {"augment": NOT_AUGMENTED}
 
 
 def upgrade(header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
@@ -37,6 +42,8 @@ def upgrade(header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], T
     header = {**LATER_FIELDS, **header}
     expect(isinstance(header.get("parameters"), dict), "parameters are missing")
     header["parameters"] = {**LATER_OPTIONS, **header["parameters"]}
+    if isinstance(header["data"], dict):
+        header["data"] = {**LATER_DATA, **header["data"]}
     return header, tensors
 
 

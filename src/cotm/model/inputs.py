@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_array
 
@@ -120,6 +121,29 @@ class InputReader:
     def fit(self, X: Any) -> Examples:
         """Check X, learn how it becomes bits, and return them."""
         features = bit_features_of(X)  # the checks make a plain array of X
+        X = self._start(X)
+        bits = X if self.booleanizer is None else self.booleanizer.fit_transform(to_host(X))
+        self._adopt(bits, features)
+        assert self.grid is not None
+        return as_examples(bits, self.grid)
+
+    def fit_images(self, X: Any) -> NDArray[Any]:
+        """As :meth:`fit`, of images whose bits are wanted later: return the images."""
+        features = bit_features_of(X)
+        images: NDArray[Any] = to_host(self._start(X))
+        if self.booleanizer is None:
+            bits = images
+        elif hasattr(self.booleanizer, "fit"):
+            bits = self.booleanizer.fit(images).transform(images[:1])
+        else:
+            bits = self.booleanizer.fit_transform(images)
+        self._adopt(bits, features)
+        assert self.grid is not None
+        as_examples(bits, self.grid)  # before anything is learned from what are no bits
+        return images
+
+    def _start(self, X: Any) -> Any:
+        """Check X, and choose what will make bits of it."""
         self.names = column_names(X)
         X = self._check(X, fitted=False)
         self.n_features = int(np.prod(X.shape[1:]))
@@ -128,7 +152,10 @@ class InputReader:
             self.booleanizer = self._image_booleanizer(X)
         else:
             self.booleanizer = self._table_booleanizer(X)
-        bits = X if self.booleanizer is None else self.booleanizer.fit_transform(to_host(X))
+        return X
+
+    def _adopt(self, bits: Any, features: list[BitFeature] | None) -> None:
+        """Learn where patches lie in examples like these, and what their bits mean."""
         if bits.shape[-1] == 0:
             raise ValueError(
                 "X became no bits at all: every column is constant; pass columns that differ "
@@ -141,10 +168,23 @@ class InputReader:
             self.grid = PatchGrid.flat(bits.shape[1])
         known = self.booleanizer is None and features and len(features) == self.grid.channels
         self.bit_features = features if known else None
-        return as_examples(bits, self.grid)
 
     def read(self, X: Any) -> Examples:
         """Check X against what was learned, and return its bits."""
+        return self.bits_of(self._checked(X))
+
+    def read_images(self, X: Any) -> NDArray[Any]:
+        """Check images against what was learned, and return them."""
+        images: NDArray[Any] = to_host(self._checked(X))
+        return images
+
+    def bits_of(self, X: Any) -> Examples:
+        """The bits of what was checked."""
+        assert self.grid is not None
+        bits = X if self.booleanizer is None else self.booleanizer.transform(to_host(X))
+        return as_examples(bits, self.grid)
+
+    def _checked(self, X: Any) -> Any:
         self._check_names(X)
         X = self._check(X, fitted=True)
         if self.reads_images and tuple(X.shape[1:]) != self.example_shape:
@@ -157,9 +197,7 @@ class InputReader:
                 f"X has {X.shape[1]} features, but {self.title} is expecting {self.n_features} "
                 "features as input"
             )
-        assert self.grid is not None
-        bits = X if self.booleanizer is None else self.booleanizer.transform(to_host(X))
-        return as_examples(bits, self.grid)
+        return X
 
     def _check_names(self, X: Any) -> None:
         """The columns must be those of training, in the words of scikit-learn."""
@@ -172,7 +210,7 @@ class InputReader:
             complaint = "X has feature names, but {} was fitted without feature names"
         else:
             raise ValueError(names_message(names, self.names))
-        warnings.warn(complaint.format(self.title), UserWarning, stacklevel=5)
+        warnings.warn(complaint.format(self.title), UserWarning, stacklevel=6)
 
     def _check(self, X: Any, *, fitted: bool) -> Any:
         X = plain_array(X)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from ..backends.threads import step_nanoseconds
-from ..core.examples import Examples
+from ..core.examples import ChangingExamples, Examples
 from ..core.forks import Lock
 from ..machine import Machine
 from .labels import split_validation
@@ -42,14 +42,17 @@ class Sample:
 
     @classmethod
     def of(
-        cls, examples: Examples, targets: NDArray[np.uint8], weight: NDArray[np.float64]
+        cls,
+        examples: Examples | ChangingExamples,
+        targets: NDArray[np.uint8],
+        weight: NDArray[np.float64],
     ) -> Sample:
         count = min(len(examples), _MOST_ROWS, max(1, _MOST_BYTES // targets[0].size))
-        if not hasattr(examples.bits, "indptr"):
+        if not hasattr(getattr(examples, "bits", None), "indptr"):
             count = min(count, max(1, _MOST_BYTES // int(np.prod(examples.grid.image_shape))))
         rows = np.linspace(0, len(examples) - 1, count).astype(np.int64)
         weight = weight[rows] if len(weight) > 1 else weight
-        return cls(examples[rows], targets[rows], weight)
+        return cls(examples[rows].unchanged(), targets[rows], weight)
 
 
 class Sharpness:

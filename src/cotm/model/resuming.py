@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 
 from ..core.examples import Examples
 from ..core.gpu_arrays import on_device_of, to_host
+from .augmented import AugmentedImages
+
+#: What is said of the changes of examples that are trained on as they are.
+NOT_AUGMENTED = "none"
 
 #: Bytes of dense bits that are packed at a time; a sparse matrix is never dense as a whole.
 _BYTES = 16_000_000
@@ -19,6 +23,7 @@ _BYTES = 16_000_000
 #: What may differ, and how to say so.
 _PARTS = {
     "rows": "X has {now} rows, but training began with {before}",
+    "augment": "augment is {now}, but training began with {before}",
     "examples": "X holds other values than the data that training began with",
     "targets": "y holds other labels than the data that training began with",
     "weights": "the examples have other weights than when training began",
@@ -31,6 +36,7 @@ _PARTS = {
 #: Of the parts, for those who read them from files.
 DATA_TYPES = {
     "rows": int,
+    "augment": str,
     "examples": str,
     "targets": str,
     "weights": str,
@@ -40,7 +46,7 @@ DATA_TYPES = {
 
 
 def describe_data(
-    examples: Examples,
+    examples: Examples | AugmentedImages,
     targets: NDArray[np.uint8],
     weight: NDArray[np.float64],
     *,
@@ -52,8 +58,10 @@ def describe_data(
 
     ``like`` describes data to compare with: sparse or dense, the examples are taken as those were.
     """
+    augment = examples.changes.text if isinstance(examples, AugmentedImages) else NOT_AUGMENTED
     return {
         "rows": len(examples),
+        "augment": augment,
         "examples": _digest_examples(examples, None if like is None else like["examples"]),
         "targets": _digest(np.packbits(targets)),
         "weights": _digest(weight),
@@ -88,8 +96,10 @@ def _digest(*arrays: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _digest_examples(examples: Examples, like: str | None) -> str:
+def _digest_examples(examples: Examples | AugmentedImages, like: str | None) -> str:
     """A digest in the form of another one, of sparse or dense examples, or in their own."""
+    if isinstance(examples, AugmentedImages):
+        return f"pixels:{_digest(examples.pixels)}"
     bits = examples.bits
     is_sparse = hasattr(bits, "indptr")
     if like is None:

@@ -1,0 +1,91 @@
+"""The examples of a pass, part by part: those that change are made while others are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.examples import ChangingExamples, Examples
+from ..core.patches import PatchGrid
+from ..core.system import resolve_n_jobs
+from .protocol import Backend, TrainingSet
+
+#: The first part is small, so that training begins at once. Each is twice the one before it, up
+#: to so many rows and bytes of bits: more at a time would make nothing faster, and Ctrl-C slower.
+_FIRST_ROWS, _MOST_ROWS, _MOST_BYTES = 64, 4096, 64_000_000
+
+
+class Part(NamedTuple):
+    """Rows of a pass that a backend has at hand, in the order in which they are presented."""
+
+    data: Any
+    targets: NDArray[np.uint8]
+    scales: NDArray[np.uint64]
+    order: NDArray[np.int64]
+    first: int  # of the rows of the pass
+    last: int
+
+
+def parts_of(
+    training: TrainingSet,
+    backend: Backend,
+    order: NDArray[np.int64],
+    step: int,
+    n_jobs: int | None,
+) -> Generator[Part, None, None]:
+    """The parts of the pass that begins at ``step``; of examples that do not change, one.
+
+    To be closed, so that nothing is made any more for a pass that was left.
+    """
+    count, data = len(order), training.data
+    if not isinstance(data, ChangingExamples):
+        yield Part(data, training.targets, training.scales, order, 0, count)
+        return
+    one_scale = len(training.scales) == 1
+    borders = _borders(count, data.grid)
+    parts = [order[first:last] for first, last in borders]
+    with closing(_made_ahead(partial(data.of_pass, step), parts, n_jobs)) as made:
+        for (first, last), rows, examples in zip(borders, parts, made, strict=True):
+            yield Part(
+                backend.prepare(examples),
+                np.ascontiguousarray(training.targets[rows]),
+                training.scales if one_scale else training.scales[rows],
+                np.arange(last - first, dtype=np.int64),
+                first,
+                last,
+            )
+
+
+def _borders(count: int, grid: PatchGrid) -> list[tuple[int, int]]:
+    """Where parts of so many examples begin and end."""
+    fitting = _MOST_BYTES // int(np.prod(grid.image_shape))
+    most = max(_FIRST_ROWS, min(_MOST_ROWS, fitting))
+    borders, first, size = [], 0, _FIRST_ROWS
+    while first < count:
+        last = min(first + min(size, most), count)
+        borders.append((first, last))
+        first, size = last, 2 * size
+    return borders
+
+
+def _made_ahead(
+    make: Callable[[NDArray[np.int64]], Examples],
+    parts: Sequence[NDArray[np.int64]],
+    n_jobs: int | None,
+) -> Generator[Examples, None, None]:
+    """What ``make`` gives for one part after the other, each while the one before is in use."""
+    if resolve_n_jobs(n_jobs, useful=2) == 1:
+        yield from map(make, parts)
+        return
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(make, parts[0])
+        for following in parts[1:]:
+            examples, coming = coming.result(), thread.submit(make, following)
+            yield examples
+        yield coming.result()
