@@ -23,6 +23,7 @@ LAYERS = [
     "files",
     "estimator",
     "classifier",
+    "tm_classifier",
     "composite",
     "joining",
     "loading",

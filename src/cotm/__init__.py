@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .booleanize import ImageThermometer as ImageThermometer
     from .booleanize import Thermometer as Thermometer
     from .classifier import CoTMClassifier as CoTMClassifier
-    from .classifier import TMClassifier as TMClassifier
     from .composite import CoTMComposite as CoTMComposite
     from .conditions import Condition as Condition
     from .core.state import Snapshot as Snapshot
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from .model.fitted import Record as Record
     from .rules import MemberRule as MemberRule
     from .rules import Rule as Rule
+    from .tm_classifier import TMClassifier as TMClassifier
 
 __version__ = "0.1.0"
 
@@ -52,7 +52,7 @@ _HOMES = {
     "Record": "model.fitted",
     "Rule": "rules",
     "Snapshot": "core.state",
-    "TMClassifier": "classifier",
+    "TMClassifier": "tm_classifier",
     "Thermometer": "booleanize",
     "join": "joining",
     "load": "loading",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 
 from . import files
-from .classifier import CoTMClassifier, TMClassifier
+from .classifier import CoTMClassifier
 from .composite import CoTMComposite
 from .estimator.composition import composed
 from .estimator.settings import check_parameters
+from .tm_classifier import TMClassifier
 
 _KINDS: dict[str, type[CoTMClassifier] | type[TMClassifier]] = {
     kind._kind: kind for kind in (CoTMClassifier, TMClassifier)

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..classifier import CoTMClassifier, TMClassifier
+from ..classifier import CoTMClassifier
 from ..estimator.progress import Messages, format_seconds
+from ..tm_classifier import TMClassifier
 from .report import describe_computer, write_whole
 
 Key = TypeVar("Key")

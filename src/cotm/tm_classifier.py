@@ -1,0 +1,218 @@
+"""The classifier whose outputs own their clauses: its parameters and documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .estimator.base import TsetlinClassifier
+from .estimator.training import Callback
+from .model.inputs import BitTransformer
+
+
+class TMClassifier(TsetlinClassifier):
+    """The Tsetlin machines the paper compares with: every output owns its clauses.
+
+    ``n_clauses`` is still the total; each output owns an equal share, half voting for it
+    and half against. All parameters but ``weighted`` are those of :class:`CoTMClassifier`, where
+    the words of the field are explained.
+
+    Parameters
+    ----------
+    n_clauses : int, default=500
+        Rules in the pool.
+    T : int or "auto", default="auto"
+        Voting margin. More margin means more clauses take part in each decision; noisy
+        labels need it far above ``n_clauses``. "auto" is ``0.4 * n_clauses``.
+    s : float, default=10.0
+        Specificity, 1 or more. Higher values give longer, rarer patterns.
+    weighted : bool, default=True
+        Whether a clause's vote learns a weight (the weighted Tsetlin machine) or is always
+        one (the plain Tsetlin machine).
+    epochs : int, default=30
+        Passes over the training data.
+    patch_shape : tuple, default=None
+        Convolution: ``(h, w)`` on images (N, H, W[, C]), ``(w,)`` on sequences
+        (N, length[, C]). A clause then fires where any patch matches it.
+    image_shape : tuple, default=None
+        Shape of the images that X's rows hold flattened.
+    stride : int or tuple, default=1
+        Distance between patches.
+    memory_depth : int, default=128
+        1 to 128: how many reinforcements a literal's memory holds on either side.
+    e : float or "auto", default="auto"
+        Factor on the selection probability of the outputs an example is *not* (see
+        ``e_scales``). "auto": 1/(m - 1) for m > 2 classes, else 1.
+    e_scales : {"output", "type2"}, default="output"
+        What ``e`` scales: all feedback of outputs with target 0, or Type II feedback.
+    boost_true_positive : bool, default=True
+        Memorize true literals always, instead of with probability (s - 1)/s.
+    max_literals : int, default=None
+        The most literals that a clause may include.
+    max_weight : int, default=None
+        The largest magnitude of a weight.
+    average : int, default=1
+        How many states vote together in prediction: those after each of the last epochs. Steadies
+        accuracies that swing from epoch to epoch, as on text or noisy labels. ``memory_``,
+        ``weights_`` and clause outputs are then of all of them, one below the other.
+    tolerance : int, default=1
+        Misses that silence a clause. Above 1 clauses are graded, and want a larger ``T``: a weight
+        counts min(``tolerance``, literals of the clause) times, once less for each miss.
+    forgetting : {"drawn", "sampled"}, default="drawn"
+        How literals are weakened: each with probability 1/s, or of a silent clause a sample of one
+        in ``s``, which is faster, and of one that fires all that are false and excluded.
+    growth_limit : int, default=None
+        A clause with more literals than this memorizes no more until it has forgotten some.
+    include_depth : int, default=None
+        1 to 128: reinforcements an included literal's memory holds, if not ``memory_depth``.
+    booleanize : "auto", None, or transformer, default="auto"
+        How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
+        bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
+        None: X must hold bits. Transformers give 0 and 1, as :class:`cotm.Thermometer` does.
+    class_weight : dict or "balanced", default=None
+        Factors on the selection probability by class, ``{label: factor}``; "balanced" gives rare
+        classes larger ones. Above 1, those of the other classes are lowered instead, to a tenth
+        at the most. Sample weights come on top, and do count above 1.
+    shuffle : bool, default=True
+        Present examples in a new order each epoch.
+    early_stopping : bool, default=False
+        Hold out a share of the examples, stop when the accuracy on them gets no better, and keep
+        the best epoch's state.
+    validation_fraction : float, default=0.1
+        The share that early stopping holds out.
+    patience : int, default=10
+        Epochs without a better accuracy after which early stopping ends the training.
+    warm_start : bool, default=False
+        ``fit`` goes on for ``epochs`` more instead of beginning anew.
+    callbacks : list of callables, default=None
+        Each is called as ``callback(estimator, record)`` after every epoch, where ``record`` is
+        the epoch's entry in ``history_``; returning True ends the training. What it sets on the
+        estimator (``s``, ``T``, ``epochs``, ...) counts from the next epoch on; what training is
+        built on, as ``n_clauses``, cannot change. See :class:`cotm.Checkpoint`.
+    backend : {"auto", "native", "cuda", "cuda:1", "reference"}, default="auto"
+        Where it runs; ``"auto"`` takes a GPU where one is there and gains. Results are the same
+        to the bit.
+    n_jobs : int, default=None
+        Threads. None and -1 take as many as help (None one inside a joblib worker), k > 0 takes
+        k. The result does not depend on it.
+    verbose : int, default=0
+        1: an estimate of time and memory, then a progress bar on a terminal and lines elsewhere;
+        2: lines everywhere.
+    random_state : int, default=None
+        The seed, or a ``numpy.random.RandomState``; None draws one, and ``seed_`` tells which.
+
+    Attributes
+    ----------
+    memory_ : int8 (n_clauses, L)
+        A literal is included in a clause iff its entry is >= 0. Bits come first, then
+        their negations, L = 2 o in all; ``docs/algorithm.md`` says which bits patches have. With
+        ``average``, (states * n_clauses, L), the last state last.
+    weights_ : int32 (n_clauses, outputs)
+        ``clause_outputs(X) @ weights_`` are the votes.
+    T_ : int
+        The margin in use.
+    seed_ : int
+        The 64-bit seed that ``random_state`` was resolved to.
+    step_ : int
+        Examples presented so far.
+    history_ : list of dict
+        A :class:`cotm.Record` for each of the last 10,000 epochs: ``epoch``, ``train_accuracy``,
+        ``seconds`` and, with early stopping, ``validation_accuracy``.
+    classes_ : array
+        The labels, in the order of the outputs.
+    n_features_in_ : int
+        Columns of X, or values of an image.
+    feature_names_in_ : array of str
+        Names of X's columns, where they are text.
+    booleanizer_ : transformer or None
+        What makes bits of X; None where X holds bits already.
+    machine_ : cotm.Machine
+        The machine at work; ``machine_.snapshot()`` is its state as a :class:`cotm.Snapshot`.
+
+    See Also
+    --------
+    CoTMClassifier : All classes share one pool of clauses, which takes fewer of them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from cotm import TMClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> plain = TMClassifier(n_clauses=120, T=15, weighted=False, random_state=0).fit(X, y)
+    >>> int(abs(plain.weights_).max())
+    1
+    """
+
+    _kind = "TMClassifier"
+
+    def _machine_kind(self) -> dict[str, bool]:
+        return {"sharing": False, "weighted": self.weighted}
+
+    def __init__(
+        self,
+        n_clauses: int = 500,
+        T: int | str = "auto",
+        s: float = 10.0,
+        *,
+        weighted: bool = True,
+        epochs: int = 30,
+        patch_shape: tuple[int, ...] | None = None,
+        image_shape: tuple[int, ...] | None = None,
+        stride: int | tuple[int, ...] = 1,
+        memory_depth: int = 128,
+        e: float | str = "auto",
+        e_scales: str = "output",
+        boost_true_positive: bool = True,
+        max_literals: int | None = None,
+        max_weight: int | None = None,
+        average: int = 1,
+        tolerance: int = 1,
+        forgetting: str = "drawn",
+        growth_limit: int | None = None,
+        include_depth: int | None = None,
+        booleanize: BitTransformer | str | None = "auto",
+        class_weight: dict[Any, float] | str | None = None,
+        shuffle: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] | None = None,
+        backend: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_clauses = n_clauses
+        self.T = T
+        self.s = s
+        self.weighted = weighted
+        self.epochs = epochs
+        self.patch_shape = patch_shape
+        self.image_shape = image_shape
+        self.stride = stride
+        self.memory_depth = memory_depth
+        self.e = e
+        self.e_scales = e_scales
+        self.boost_true_positive = boost_true_positive
+        self.max_literals = max_literals
+        self.max_weight = max_weight
+        self.average = average
+        self.tolerance = tolerance
+        self.forgetting = forgetting
+        self.growth_limit = growth_limit
+        self.include_depth = include_depth
+        self.booleanize = booleanize
+        self.class_weight = class_weight
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.warm_start = warm_start
+        self.callbacks = callbacks
+        self.backend = backend
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
