@@ -311,7 +311,7 @@ TOGETHER = [{"blocks": 2, "threads": 96, "together": True}, {"threads": 1024, "t
 @pytest.mark.parametrize("seed", range(160))
 def test_equals_reference(seed, later):
     """Any shape, option and layout."""
-    c = random_configuration(1000 + seed, later=later)
+    c = random_configuration(1000 + seed, later=later, newest=False)
     expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
     joins = c.spec.picks >= 0 and c.spec.grid.n_patches == 1
     for launch in LAUNCHES + joins * TOGETHER:

@@ -55,6 +55,7 @@ def test_a_field_that_python_lacks_is_refused(missing):
         ({"N": 0}, "N must"),
         ({"N": 129}, "N must"),
         ({"max_weight": 0}, "max_weight must"),
+        ({"negatives": 3}, "negatives must"),
         ({"grid": PatchGrid(4, 5, 1, 2, 2, 1, 0)}, "must be positive"),
         ({"grid": PatchGrid(4, 5, 0, 2, 2)}, "must be positive"),
         ({"grid": PatchGrid(4, 5, 1, 5, 2)}, "must fit into the image"),

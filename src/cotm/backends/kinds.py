@@ -49,17 +49,27 @@ class CudaKind(BackendKind):
             return False
 
     def gains(self, work: Work | None) -> bool:
-        if work is None:
+        if work is None or self.lacks(work.spec):
             return False
         if work.training:
             step = step_nanoseconds(work.spec)
             return step >= self.STEP_NANOSECONDS and step * work.rows >= self.PASS_SECONDS * 1e9
         return prediction_nanoseconds(work.spec, work.rows) >= self.PREDICTION_SECONDS * 1e9
 
+    def lacks(self, spec: Spec) -> str | None:
+        """Which option of a machine it does not have; None: it has them all."""
+        options = {"negatives other than 'all'": spec.negatives > 0}
+        return next((name for name, used in options.items() if used), None)
+
     def device_title(self, name: str) -> str | None:
         return str(self.load(name).device.device_title(name))
 
     def start(self, name: str, spec: Spec, *state: Any) -> Backend:
+        lacking = self.lacks(spec)
+        if lacking is not None:
+            raise ValueError(
+                f"backend={name!r} has no {lacking} yet; use backend='native' or 'auto'"
+            )
         backend: Backend = self.load(name).CudaBackend(spec, *state, name=name)
         return backend
 

@@ -138,7 +138,7 @@ class MachineParameters:
         1.0,
         Real(0.0),
         "Factor on feedback for the classes an example is not of.",
-        automatic="1 / (classes - 1)",
+        automatic="1 / (classes - 1), or 1 where one of them is drawn",
     )
     e_scales: str = _option(
         "output",
@@ -178,6 +178,11 @@ class MachineParameters:
         None,
         Whole(1, 128, optional=True),
         "Reinforcements an included condition's memory holds; as memory_depth if not given.",
+    )
+    negatives: str = _option(
+        "all",
+        Choice(("all", "drawn", "focused")),
+        "Which classes an example is not of give feedback: all, or one, drawn evenly or by votes.",
     )
     sharing: bool = _option(
         True, Flag(), "Whether all outputs share the clauses, or each owns some.", is_kind=True

@@ -28,6 +28,7 @@ LATER_OPTIONS: dict[str, Any] = {
     "forgetting": "drawn",
     "growth_limit": None,
     "include_depth": None,
+    "negatives": "all",
 }
 
 
