@@ -51,7 +51,10 @@ void Selection::select(const int64_t* votes, const uint8_t* target, const uint64
   active_.clear();
   std::fill(chosen_once_.begin(), chosen_once_.end(), 0);
   std::fill(chosen_again_.begin(), chosen_again_.end(), 0);
+  const bool draws = spec_.draws_negative();
+  const uint32_t drawn = draws ? draw_negative(votes, target, step_key) : 0;
   for (uint32_t i = 0; i < spec_.m; ++i) {
+    if (draws && !target[i] && i != drawn) continue;
     const auto [threshold1, threshold2] = selection_thresholds(spec_, votes[i], target[i], scale);
     if (threshold1 == 0 && threshold2 == 0) continue;
     uint64_t* type1 = type1_.data() + active_.size() * words_;
@@ -81,6 +84,24 @@ void Selection::select(const int64_t* votes, const uint8_t* target, const uint64
   chosen_.clear();
   for_each_bit(chosen_once_.data(), words_,
                [&](size_t local) { chosen_.push_back(static_cast<uint32_t>(local)); });
+}
+
+uint32_t Selection::draw_negative(const int64_t* votes, const uint8_t* target,
+                                  uint64_t step_key) const {
+  const auto share = [&](uint32_t i) -> uint64_t {
+    if (target[i]) return 0;
+    if (!spec_.is_focused()) return 1;
+    return static_cast<uint64_t>(spec_.T + std::clamp(votes[i], -spec_.T, spec_.T));
+  };
+  uint64_t all = 0;  // of 56 bits at the most
+  for (uint32_t i = 0; i < spec_.m; ++i) all += share(i);
+  const uint64_t draw = hash32(make_key(step_key, Purpose::negative, 0, 0), 0);
+  uint64_t place = draw * (all >> 32) + (draw * (all & 0xFFFFFFFFu) >> 32);  // draw * all >> 32
+  for (uint32_t i = 0; i < spec_.m; ++i) {
+    if (place < share(i)) return i;
+    place -= share(i);
+  }
+  return spec_.m;
 }
 
 void Selection::keep_owned(uint32_t output, uint64_t* type1, uint64_t* type2) const {

@@ -39,6 +39,9 @@ class Selection {
   }
 
  private:
+  // The output with target 0 that may give feedback, where one is drawn; m if there is none.
+  uint32_t draw_negative(const int64_t* votes, const uint8_t* target, uint64_t step_key) const;
+
   // Takes back the selection of clauses that the output does not own.
   void keep_owned(uint32_t output, uint64_t* type1, uint64_t* type2) const;
 

@@ -40,7 +40,8 @@ inline void require(bool condition, const char* what) {
   FIELD(uint32_t, tolerance)       \
   FIELD(int64_t, picks)            \
   FIELD(uint32_t, growth_limit)    \
-  FIELD(int32_t, include_depth)
+  FIELD(int32_t, include_depth)    \
+  FIELD(uint32_t, negatives)
 
 #define COTM_DECLARE(type, name) type name{};
 #define COTM_VISIT(type, name) visit(#name, &Self::name);
@@ -86,6 +87,7 @@ struct Spec {
     require(tolerance >= 1 && tolerance <= 1 << 15, "tolerance must lie in [1, 2^15]");
     require(picks >= -1 && picks <= int64_t{1} << 46, "picks must lie in [-1, 2^46]");
     require(include_depth >= 0 && include_depth <= 128, "include_depth must lie in [0, 128]");
+    require(negatives <= 2, "negatives must lie in [0, 2]");
     Grid::for_each_field([this](const char*, auto field) {
       require(grid.*field >= 1, "the grid's numbers must be positive");
     });
@@ -95,6 +97,9 @@ struct Spec {
 
   bool is_graded() const { return tolerance > 1; }
   bool is_sampled() const { return picks >= 0; }  // forgetting, instead of drawn for each literal
+  // Of the outputs with target 0 one may give feedback, in proportion to its votes or evenly.
+  bool draws_negative() const { return negatives > 0; }
+  bool is_focused() const { return negatives == 2; }
   int32_t top() const { return (include_depth ? include_depth : N) - 1; }  // the largest entry
   // The largest output of a clause.
   uint32_t most() const {

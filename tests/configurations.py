@@ -46,8 +46,13 @@ def random_grid(rng: np.random.Generator) -> PatchGrid:
     return PatchGrid(height, width, channels, patch_height, patch_width, *strides)
 
 
-def random_configuration(seed: int, *, rows: int = 12, later: bool = True) -> Configuration:
-    """Without ``later`` the options that not every backend has are left at their defaults."""
+def random_configuration(
+    seed: int, *, rows: int = 12, later: bool = True, newest: bool = True
+) -> Configuration:
+    """Without ``later`` the options that go past the paper are left at their defaults.
+
+    Without ``newest`` those that not every backend has.
+    """
     rng = np.random.default_rng(seed)
     grid = random_grid(rng)
     n = int(rng.integers(1, 150))
@@ -83,6 +88,7 @@ def random_configuration(seed: int, *, rows: int = 12, later: bool = True) -> Co
     step = int(rng.integers(0, 2**40))
     memory, weights = random_memory(rng, spec), random_weights(rng, spec)
     spec = with_later_options(rng, spec) if later else spec
+    spec = with_newest_options(rng, spec) if later and newest else spec
     return Configuration(
         spec=spec,
         examples=examples,
@@ -110,6 +116,11 @@ def with_later_options(rng: np.random.Generator, spec: Spec) -> Spec:
         include_depth=include_depth,
         picks=picks if sampled else -1,
     )
+
+
+def with_newest_options(rng: np.random.Generator, spec: Spec) -> Spec:
+    """Options that not every backend has."""
+    return dataclasses.replace(spec, negatives=int(rng.choice([0, 0, 1, 2])))
 
 
 def random_memory(rng: np.random.Generator, spec: Spec) -> NDArray[np.int8]:

@@ -46,7 +46,8 @@ class CoTMClassifier(TsetlinClassifier):
         1 to 128: how many reinforcements a literal's memory holds on either side.
     e : float or "auto", default="auto"
         Factor on the selection probability of the outputs an example is *not* (see
-        ``e_scales``). "auto": 1/(m - 1) for m > 2 classes, else 1.
+        ``e_scales``). "auto": 1/(m - 1) for m > 2 classes, else 1; with one of them drawn
+        (see ``negatives``) 1.
     e_scales : {"output", "type2"}, default="output"
         What ``e`` scales: all feedback of outputs with target 0, or Type II feedback.
     boost_true_positive : bool, default=True
@@ -69,6 +70,9 @@ class CoTMClassifier(TsetlinClassifier):
         A clause with more literals than this memorizes no more until it has forgotten some.
     include_depth : int, default=None
         1 to 128: reinforcements an included literal's memory holds, if not ``memory_depth``.
+    negatives : {"all", "drawn", "focused"}, default="all"
+        Which of the outputs an example is *not* give feedback: all, or for each example one that
+        is drawn, evenly or in proportion to its votes, counted from -``T``.
     booleanize : "auto", None, or transformer, default="auto"
         How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
@@ -203,6 +207,7 @@ class CoTMClassifier(TsetlinClassifier):
         forgetting: str = "drawn",
         growth_limit: int | None = None,
         include_depth: int | None = None,
+        negatives: str = "all",
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -235,6 +240,7 @@ class CoTMClassifier(TsetlinClassifier):
         self.forgetting = forgetting
         self.growth_limit = growth_limit
         self.include_depth = include_depth
+        self.negatives = negatives
         self.booleanize = booleanize
         self.augment = augment
         self.class_weight = class_weight
@@ -305,6 +311,7 @@ class TMClassifier(TsetlinClassifier):
         forgetting: str = "drawn",
         growth_limit: int | None = None,
         include_depth: int | None = None,
+        negatives: str = "all",
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -338,6 +345,7 @@ class TMClassifier(TsetlinClassifier):
         self.forgetting = forgetting
         self.growth_limit = growth_limit
         self.include_depth = include_depth
+        self.negatives = negatives
         self.booleanize = booleanize
         self.augment = augment
         self.class_weight = class_weight

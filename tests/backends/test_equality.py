@@ -43,7 +43,7 @@ def start(kind, spec, memory, weights, threads=2):
 def configuration(kind, seed):
     """A random machine with the options that the backend has."""
     c = random_configuration(seed)
-    return random_configuration(seed, later=False) if kind.lacks(c.spec) else c
+    return random_configuration(seed, newest=False) if kind.lacks(c.spec) else c
 
 
 @every_kind

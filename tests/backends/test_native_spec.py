@@ -60,6 +60,7 @@ BEYOND = [
     ({"picks": 2**46 + 1}, "picks must"),
     ({"include_depth": -1}, "include_depth must"),
     ({"include_depth": 129}, "include_depth must"),
+    ({"negatives": 3}, "negatives must"),
     ({"grid": PatchGrid(4, 5, 1, 2, 2, 1, 0)}, "must be positive"),
     ({"grid": PatchGrid(4, 5, 0, 2, 2)}, "must be positive"),
     ({"grid": PatchGrid(4, 5, 1, 5, 2)}, "must fit into the image"),

@@ -40,6 +40,23 @@ def naive_picks(spec, key):
     return [int(hash32(key, k)) * spec.grid.n_literals >> 32 for k in range(count)]
 
 
+def naive_speakers(spec, votes, target, key):
+    """The outputs that may give feedback: those of the example, and of the others all or one."""
+    others = [i for i in range(spec.m) if not target[i]]
+    if spec.negatives == 0:
+        return {*range(spec.m)}
+    shares = [max(-spec.T, min(spec.T, votes[i])) + spec.T for i in others]
+    if spec.negatives == 1:
+        shares = [1] * len(others)
+    place = int(hash32(make_key(key, Purpose.NEGATIVE), 0)) * sum(shares) >> 32
+    speakers = {i for i in range(spec.m) if target[i]}
+    for i, share in zip(others, shares, strict=True):
+        if place < share:
+            return speakers | {i}
+        place -= share
+    return speakers
+
+
 def naive_step(spec, memory, weights, patches, target, scale, step):
     """One training step, loop by loop, as the appendix says it."""
     key = step_key(spec.seed, step)
@@ -49,13 +66,14 @@ def naive_step(spec, memory, weights, patches, target, scale, step):
     c = [max(row) for row in graded]
     firing = [[p for p, grade in enumerate(graded[j]) if grade == c[j]] for j in range(n)]
     v = [sum(int(weights[j][i]) * c[j] for j in range(n)) for i in range(m)]
+    speakers = naive_speakers(spec, v, target, key)
     new_memory = [[int(x) for x in row] for row in memory]
     new_weights = [[int(x) for x in row] for row in weights]
     for j in range(n):
         draw = int(hash32(make_key(key, Purpose.PATCH), j))
         x = patches[firing[j][draw * len(firing[j]) >> 32]] if c[j] else None
         for i in range(m):
-            if not spec.sharing and j * m // n != i:
+            if i not in speakers or (not spec.sharing and j * m // n != i):
                 continue
             y = int(target[i])
             clipped = max(-spec.T, min(spec.T, v[i]))
@@ -128,3 +146,4 @@ def test_small_configurations_cover_the_options():
     assert any(spec.tolerance > 1 and spec.picks > 0 for spec in specs)
     assert any(spec.tolerance > 1 and spec.picks < 0 for spec in specs)
     assert any(not spec.grid.is_flat for spec in specs)
+    assert {spec.negatives for spec in specs if spec.m > 2} == {0, 1, 2}

@@ -298,6 +298,7 @@ def bits_model():
         tolerance=2,
         growth_limit=30,
         include_depth=20,
+        negatives="focused",
         weighted=False,
         booleanize=None,
         backend="native",

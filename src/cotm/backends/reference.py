@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..core.examples import Examples, patch_literals
 from ..core.randomness import U32, U64, Purpose, hash32, literal_draws, make_key, step_key
-from ..core.spec import Spec
+from ..core.spec import Negatives, Spec
 from .protocol import ClauseOutputs, TrainCounts, output_type
 
 Bool = NDArray[np.bool_]
@@ -61,19 +61,38 @@ def selection_thresholds(
     return threshold(factor_1), threshold(factor_2)
 
 
+def speakers(spec: Spec, votes: Int, target: NDArray[np.uint8], key: np.uint64) -> Bool:
+    """The outputs that may give feedback, (m,): those with target 1, and of the others all or one.
+
+    The one is drawn in proportion to shares: the first whose shares, summed up to and with its
+    own, exceed a random part of all. Where all are 0 there is none.
+    """
+    if spec.negatives == Negatives.ALL:
+        return np.ones(spec.m, dtype=bool)
+    shares = (target == 0).astype(np.int64)
+    if spec.negatives == Negatives.FOCUSED:
+        shares *= np.clip(votes, -spec.T, spec.T) + spec.T
+    draw = int(hash32(make_key(key, Purpose.NEGATIVE), 0))
+    place = draw * int(shares.sum()) >> 32  # Python's integers: the product has up to 87 bits
+    speaks = target == 1
+    speaks[np.flatnonzero(np.cumsum(shares) > place)[:1]] = True
+    return speaks
+
+
 def select(
     spec: Spec,
     weights: NDArray[np.int32],
     target: NDArray[np.uint8],
     thresholds: tuple[NDArray[np.uint64], NDArray[np.uint64]],
+    speaks: Bool,
     key: np.uint64,
 ) -> tuple[Bool, Bool]:
     """R^I and R^II, each (n, m): the pairs that get Type I and Type II feedback."""
     output_keys = make_key(key, Purpose.SELECT, np.arange(spec.m))
     pi = hash32(output_keys, np.arange(spec.n, dtype=U32)[:, None]).astype(U64)
     agrees = (weights >= 0) == (target == 1)
-    selected_1 = agrees & (pi < thresholds[0])
-    selected_2 = ~agrees & (pi < thresholds[1])
+    selected_1 = agrees & (pi < thresholds[0]) & speaks
+    selected_2 = ~agrees & (pi < thresholds[1]) & speaks
     if not spec.sharing:
         owned = spec.owners()[:, None] == np.arange(spec.m)
         selected_1, selected_2 = selected_1 & owned, selected_2 & owned
@@ -231,7 +250,8 @@ class ReferenceBackend:
         fires = outputs > 0
         votes = vote_sums(weights, outputs)
         thresholds = selection_thresholds(spec, votes, target, scale)
-        selected_1, selected_2 = select(spec, weights, target, thresholds, key)
+        speaks = speakers(spec, votes, target, key)
+        selected_1, selected_2 = select(spec, weights, target, thresholds, speaks, key)
         fires_at = (graded == outputs[:, None]) & fires[:, None]
         chosen = literals[choose_patches(fires_at, key)]
         delta = feedback(spec, fires, chosen, selected_1, selected_2, actions, key)

@@ -163,7 +163,7 @@ class MachineParameters:
         1.0,
         Real(0.0),
         "Factor on feedback for the classes an example is not of.",
-        automatic="1 / (classes - 1)",
+        automatic="1 / (classes - 1), or 1 where one of them is drawn",
         pooled=first,
     )
     e_scales: str = _option(
@@ -211,6 +211,12 @@ class MachineParameters:
         None,
         Whole(1, 128, optional=True),
         "Reinforcements an included condition's memory holds; as memory_depth if not given.",
+    )
+    negatives: str = _option(
+        "all",
+        Choice(("all", "drawn", "focused")),
+        "Which classes an example is not of give feedback: all, or one, drawn evenly or by votes.",
+        pooled=first,
     )
     sharing: bool = _option(
         True, Flag(), "Whether all outputs share the clauses, or each owns some.", is_kind=True

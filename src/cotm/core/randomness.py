@@ -34,6 +34,7 @@ class Purpose(IntEnum):
     ORDER = 4  # the order of examples in a pass
     START = 5  # the first weights
     SPLIT = 6  # which examples are held out for early stopping
+    NEGATIVE = 7  # which output with target 0 gives feedback
     AUGMENT = 10  # how an image is changed in a pass
 
 

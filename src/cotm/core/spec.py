@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,14 @@ from .checks import check_integer
 from .limits import MAX_FEATURES, MAX_OUTPUTS, WEIGHT_LIMIT
 from .parameters import MachineParameters
 from .patches import PatchGrid
+
+
+class Negatives(IntEnum):
+    """Which outputs with target 0 may give feedback."""
+
+    ALL = 0
+    DRAWN = 1  # one, each with the same probability
+    FOCUSED = 2  # one, in proportion to how far its clipped votes are above -T
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,7 @@ class Spec:
     picks: int = -1  # literals a silent clause forgets, in 65536ths; -1: each is drawn for
     growth_limit: int = 0  # literals beyond which a clause memorizes none; 0: no limit
     include_depth: int = 0  # entries lie below it; 0: below N
+    negatives: int = 0  # one of Negatives
 
     @classmethod
     def of(cls, parameters: MachineParameters, grid: PatchGrid, n_outputs: int, seed: int) -> Spec:
@@ -62,6 +72,7 @@ class Spec:
             picks=picked(parameters, grid),
             growth_limit=parameters.growth_limit or 0,
             include_depth=parameters.include_depth or 0,
+            negatives=int(Negatives[parameters.negatives.upper()]),
         )
 
     @property

@@ -78,7 +78,8 @@ def machine_parameters(
     if isinstance(parameters["T"], str):
         parameters["T"] = _automatic_margin(estimator.n_clauses)
     if isinstance(parameters["e"], str):
-        parameters["e"] = outputs.default_e(n_outputs)
+        draws_one = parameters["negatives"] != "all"
+        parameters["e"] = 1.0 if draws_one else outputs.default_e(n_outputs)
     names = ("patch_shape", "stride", "backend", "n_jobs", "random_state")
     return {
         **parameters,
@@ -108,7 +109,8 @@ def renewed(estimator: TsetlinClassifier, fitted: Fitted) -> Fitted:
     machine = fitted.machine
     spec = machine.spec
     parameters = machine_parameters(estimator, spec.m, fitted.outputs)
-    for name in ("T", "e"):  # "auto" stays what it was when training began
+    same = parameters["negatives"] == machine.parameters.negatives
+    for name in ("T", "e") if same else ("T",):  # "auto" stays what it was when training began
         if isinstance(getattr(estimator, name), str):
             parameters[name] = getattr(machine.parameters, name)
     changed = Machine(**{**parameters, "random_state": machine.seed_})

@@ -30,6 +30,7 @@ LATER_OPTIONS: dict[str, Any] = {
     "growth_limit": None,
     "include_depth": None,
     "augment": None,
+    "negatives": "all",
 }
 
 #: What came later of what is said of the training data.

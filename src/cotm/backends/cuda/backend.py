@@ -150,6 +150,7 @@ class CudaBackend:
             "PLANES": self._sizes.planes,
             "SAMPLED": self.spec.picks >= 0,
             "BOUNDED": self.spec.growth_limit > 0,
+            "ONE_NEGATIVE": training and self.spec.negatives > 0,
             "SEARCHES": int(self._layout.image_words > 0),
             # What only training asks for is left alike, so that prediction is compiled less often.
             "SHARED": training and self.launch.in_shared,

@@ -17,6 +17,7 @@ constexpr u32 kPlanes = COTM_PLANES;               // bits of what a clause says
 constexpr bool kGraded = kPlanes > 1;              // clauses say numbers
 constexpr bool kSampled = COTM_SAMPLED;            // literals are forgotten by a sample
 constexpr bool kCounted = kSampled && !kSearches;  // see counted.cuh
+constexpr bool kOneNegative = COTM_ONE_NEGATIVE;   // see Spec::negatives
 constexpr bool kBounded = COTM_BOUNDED;            // growth_limit is set
 constexpr u32 kTeamWarps = COTM_TEAM_WARPS;        // warps that teach a clause together
 constexpr bool kTogether = kTeamWarps > 1;

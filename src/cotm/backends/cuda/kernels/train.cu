@@ -86,6 +86,11 @@ __device__ __forceinline__ void workers_meet(u32 workers) {
 #endif
 }
 
+// A meeting of the pollers.
+__device__ __forceinline__ void pollers_meet(u32 pollers) {
+  asm volatile("bar.sync 15, %0;" ::"r"(32 * pollers) : "memory");
+}
+
 // ---- Pollers ------------------------------------------------------------------------------
 
 // The keys of the next step: those of the outputs, and one for the choice of patches.
@@ -137,6 +142,10 @@ __device__ __forceinline__ void poll(Trainer& t, const Crew& crew, u32 m) {
   if (next > 0) cast_votes(t, crew, m);
   make_keys(t, crew, m);
   if (next > 0) collect_votes(t, crew, m);
+  if (kOneNegative && next > 0) {
+    pollers_meet(crew.pollers);
+    if (crew.warp == 0) keep_one_negative(t);
+  }
 }
 
 // ---- Workers ------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "randomness.cuh"
 #include "trainer.cuh"
 
 // Adds the weights of one clause to a block's sums for an example, a number of times.
@@ -97,6 +98,42 @@ __device__ void set_thresholds(Trainer& t, u32 i, i64 votes, u8 target, const u6
   t.outputs.threshold[i] = scaled(machine, distance, factor1);
   t.outputs.threshold[machine.spec.m + i] = scaled(machine, distance, factor2);
   t.outputs.target[i] = target;
+}
+
+// The part of a turn's draw of one output that falls to an output, see Purpose kNegative.
+__device__ __forceinline__ u64 share_of(const Trainer& t, u32 i, const i64* total) {
+  if (i >= t.machine.spec.m || t.outputs.target[i]) return 0;
+  const i64 T = t.machine.spec.T;
+  return t.machine.spec.negatives == 1 ? 1 : static_cast<u64>(T + min(max(total[i], -T), T));
+}
+
+// Of the outputs with target 0, only the one that is drawn keeps its thresholds. By one warp.
+__device__ void keep_one_negative(const Trainer& t) {
+  const u32 m = t.machine.spec.m;
+  const i64* total = t.outputs.total + t.turn % 2 * m;
+  u64 all = 0;
+#pragma unroll 1
+  for (u32 i = lane_index(); i < m; i += 32) all += share_of(t, i, total);
+  for (u32 s = 16; s; s /= 2) all += __shfl_xor_sync(kAll, all, s);
+  const u64 draw = hash32(make_key(t.step_key(), kNegative, 0, 0), 0);
+  const u64 place = draw * (all >> 32) + (draw * (all & kAll) >> 32);  // draw * all >> 32
+  u64 before = 0;  // shares of outputs before this lane's
+#pragma unroll 1
+  for (u32 first = 0; first < m; first += 32) {
+    const u32 i = first + lane_index();
+    u64 up_to = share_of(t, i, total);
+    const u64 mine = up_to;
+    for (u32 s = 1; s < 32; s *= 2) {
+      const u64 below = __shfl_up_sync(kAll, up_to, s);
+      if (lane_index() >= s) up_to += below;
+    }
+    up_to += before;
+    const bool is_drawn = up_to > place && up_to - mine <= place;
+    if (i < m && !t.outputs.target[i] && !is_drawn) {
+      t.outputs.threshold[i] = t.outputs.threshold[m + i] = 0;
+    }
+    before = __shfl_sync(kAll, up_to, 31);
+  }
 }
 
 // How well the votes met the targets of an earlier turn; lanes of one warp.
