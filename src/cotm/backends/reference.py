@@ -30,7 +30,8 @@ def grades(spec: Spec, actions: Bool, literals: NDArray[np.uint8]) -> Int:
     A miss is an included literal of the patch that is 0. With a tolerance of 1 this is the paper's
     And(Imply(A, x)). A clause that includes nothing has 1 everywhere.
     """
-    misses = actions.astype(np.int64) @ (1 - literals).astype(np.int64).T
+    absent = 1 - literals.T
+    misses = np.stack([absent[row].sum(axis=0, dtype=np.int64) for row in actions])
     included = actions.sum(axis=1, dtype=np.int64)[:, None]
     graded = np.maximum(0, np.minimum(spec.tolerance, included) - misses)
     return np.where(included == 0, 1, graded)
@@ -128,6 +129,8 @@ def feedback(
     delta = np.zeros(literals.shape, dtype=np.int32)
     for i in range(spec.m):
         type_1, type_2 = selected_1[:, i, None], selected_2[:, i, None]
+        if not (type_1 | type_2).any():
+            continue
         draw_keys = make_key(key, Purpose.DRAW, i, np.arange(spec.n))
         if spec.picks < 0:
             forget = literal_draws(draw_keys, spec.grid.n_features) < spec.q
@@ -143,19 +146,19 @@ def feedback(
     return delta
 
 
-def sampled(spec: Spec, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+def sampled(spec: Spec, keys: NDArray[np.uint64]) -> Int:
     """How often each literal is picked for forgetting, (n, L): about ``picks`` / 65536 in all.
 
     With one key per clause. The part after the point is a probability of one pick more.
     """
-    n_literals = spec.grid.n_literals
+    n, n_literals = len(keys), spec.grid.n_literals
     whole, part = divmod(spec.picks, 65536)
     count = whole + ((hash32(keys, 0xFFFFFFFF) >> U32(16)) < part)
-    times = np.zeros((len(keys), n_literals), dtype=np.int32)
-    for j, key in enumerate(keys):
-        words = hash32(key, np.arange(count[j], dtype=U32)).astype(U64)
-        np.add.at(times[j], (words * U64(n_literals) >> U64(32)).astype(np.int64), 1)
-    return times
+    picks = np.arange(whole + 1, dtype=U32)
+    words = hash32(keys[:, None], picks).astype(U64)
+    literals = (words * U64(n_literals) >> U64(32)).astype(np.int64)
+    entries = (n_literals * np.arange(n)[:, None] + literals)[picks < count[:, None]]
+    return np.bincount(entries, minlength=n * n_literals).reshape(n, n_literals)
 
 
 def update_memory(
