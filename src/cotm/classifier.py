@@ -78,7 +78,7 @@ class CoTMClassifier(TsetlinClassifier):
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
         None: X must hold bits. Transformers give 0 and 1, as :class:`cotm.Thermometer` does.
     augment : cotm.Augmentation, default=None
-        Shifts, flips, rotations and zooms of images while training, other ones in every epoch.
+        Shifts, flips, rotations and zooms of images while training, drawn anew in every epoch.
     class_weight : dict or "balanced", default=None
         Factors on the selection probability by class, ``{label: factor}``; "balanced" gives rare
         classes larger ones. Above 1, those of the other classes are lowered instead, to a tenth

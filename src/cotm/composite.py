@@ -189,7 +189,7 @@ class CoTMComposite(ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     # State ---------------------------------------------------------------------------
 
     def _now(self) -> Composition:
-        """What has been learned: to be asked for once per call, so that its parts fit."""
+        """What has been learned. Ask once per call, so that all parts are of the same moment."""
         composition: Composition | None = self.__dict__.get("_composition")
         if composition is None:
             raise NotFittedError(

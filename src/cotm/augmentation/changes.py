@@ -30,7 +30,7 @@ _THREAD_PIXELS = 500_000
 
 
 class Augmentation(BaseEstimator):  # type: ignore[misc]
-    """Changes of images while a classifier trains on them, other ones in every epoch.
+    """Changes of images while a classifier trains on them, drawn anew in every epoch.
 
     Each image gets a change of its own: it is mirrored, turned about its middle, zoomed and then
     shifted, as far as the limits below allow, all equally likely. What the classifier predicts is

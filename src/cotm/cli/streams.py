@@ -87,7 +87,7 @@ def settle_messages() -> None:
 
 
 def silence(stream: Any) -> None:
-    """Let a stream that failed end nowhere, with what it still holds."""
+    """Point a stream that failed at the null device, with what it still buffers."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):  # it has none, so nothing is written when Python exits

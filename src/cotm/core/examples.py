@@ -38,7 +38,7 @@ class Examples:
 
 
 class ChangingExamples(ABC):
-    """Examples that are other ones in every pass."""
+    """Examples that change with every pass."""
 
     grid: PatchGrid
 

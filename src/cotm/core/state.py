@@ -51,7 +51,7 @@ class Snapshot:
 
 
 def _make_read_only(state: object, *names: str) -> None:
-    """Give a state views that nobody writes through: what is shown is what votes."""
+    """Replace a state's arrays by read-only views, so that nobody changes what votes."""
     for name in names:
         view = getattr(state, name).view()
         view.flags.writeable = False
@@ -92,10 +92,10 @@ def start_weights(spec: Spec) -> NDArray[np.int32]:
 
 
 def within_limits(spec: Spec, state: Snapshot, average: int = 1) -> Snapshot:
-    """A state of another machine as this one's: clipped, and without surplus literals.
+    """A state made to fit a machine: clipped, and without surplus literals.
 
-    Of a clause with too many literals those with the highest entries stay. An earlier state
-    does not know its entries: one with too many literals goes.
+    A clause with too many literals keeps those with the highest entries. Of earlier states the
+    entries are not known; those in which a clause has too many literals are dropped.
     """
     memory = np.clip(state.memory, -spec.N, spec.top)
     weights = spec.clip_weights(state.weights)

@@ -112,7 +112,7 @@ class _Temporary:
         os.fchmod(self._descriptor, mode)
 
     def _copy_acl(self, path: Path) -> bool:
-        """Copy the access list, if there is one; with one, the group bits of a mode mean it."""
+        """Copy the access list, if there is one; the mode's group bits are then a part of it."""
         if not hasattr(os, "getxattr"):
             return True
         try:

@@ -19,7 +19,7 @@ class FittedAttributes:
         return self.__dict__.get("_fitted")
 
     def _now(self) -> Fitted:
-        """What has been learned: to be asked for once per call, so that its parts fit."""
+        """What has been learned. Ask once per call, so that all parts are of the same moment."""
         fitted = self._fitted_or_none()
         if fitted is None:
             raise NotFittedError(

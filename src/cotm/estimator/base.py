@@ -188,7 +188,7 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
         return lock
 
     def _still(self) -> Any:
-        """This estimator as it is now, whatever other threads do: state and epochs fit."""
+        """A copy of this estimator at one moment, in which state and epochs belong together."""
         lock = self._training_lock()
         while True:
             mine = lock.is_mine()  # this thread trains, and is between epochs

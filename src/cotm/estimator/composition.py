@@ -64,7 +64,7 @@ class Composition:
         return joined_votes([member.votes(X) for member in self.members], self.divisors)
 
     def sharpness(self) -> MeanSharpness:
-        """Of probabilities."""
+        """The sharpness of probabilities."""
         return MeanSharpness(member.classifier._now().sharpness for member in self.members)
 
 

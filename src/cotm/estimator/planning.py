@@ -103,7 +103,7 @@ def _held_accuracy(held: HeldOut, outputs: Outputs, machine: Machine) -> float:
 
 
 def _with_sharpness(held: HeldOut | None, sample: Sample | None, fitted: Fitted) -> Fitted:
-    """With probabilities for these votes: as held-out examples tell, or a sample will."""
+    """The model with a sharpness: learned from held-out examples, or from a sample when needed."""
     machine, outputs = fitted.machine, fitted.outputs
     if held is not None:
         sharpness = judged(machine, held.examples, held.targets, outputs)

@@ -46,7 +46,7 @@ class Outputs(Protocol):
         ...
 
     def training_accuracy(self, counts: TrainCounts, n_examples: int, n_outputs: int) -> float:
-        """Of the votes before each update of a pass."""
+        """The accuracy of the votes before each update of a pass."""
         ...
 
     def accuracy(self, votes: Votes, targets: Targets) -> float:
@@ -85,7 +85,7 @@ class OneLabel:
         return -float((spread * logs).sum(axis=1).mean())
 
     def distance(self, margins: NDArray[np.float64]) -> float:
-        """Of the first from the second."""
+        """How far the highest votes are above the second highest, on average."""
         if margins.shape[1] < 2:
             return float(np.abs(margins).mean())
         ranked = np.partition(margins, -2, axis=1)

@@ -69,7 +69,7 @@ class Sharpness:
 
     @classmethod
     def to_learn(cls, machine: Machine, sample: Sample, outputs: Outputs, epochs: int) -> Sharpness:
-        """One that the sample will tell; ``epochs`` are those of the machine."""
+        """One that will be learned from the sample; ``epochs`` is how long the machine trained."""
         sharpness = cls()
         if len(sample.targets) >= _FEWEST_ROWS and epochs:
             state = machine.with_state(machine.snapshot())  # whatever it learns later
@@ -90,7 +90,7 @@ class Sharpness:
 
 
 class MeanSharpness(Sharpness):
-    """Of the joined votes of several machines: the mean of theirs, when it is first asked for."""
+    """The sharpness of several machines' joined votes: the mean of theirs, found when needed."""
 
     def __init__(self, parts: Iterable[Sharpness]) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ def probabilities(
 def judged(
     machine: Machine, examples: Examples, targets: NDArray[np.uint8], outputs: Outputs
 ) -> Sharpness:
-    """The sharpness that examples tell which the machine was not trained on."""
+    """The sharpness learned from examples that the machine was not trained on."""
     margins = margins_of(machine, examples, outputs)
     return Sharpness(_most_likely(margins, targets, outputs))
 

@@ -84,7 +84,7 @@ def _typed(frame: pl.DataFrame, source: Source) -> Table:
 
 
 def _numbers_left(before: pl.Series, after: pl.Series) -> pl.Series:
-    """A column without its missing texts, as numbers if it was those that made it one of texts."""
+    """A column with null for the missing texts, as numbers if only those made it text."""
     if after.dtype != pl.String or after.null_count() in (before.null_count(), len(after)):
         return after
     with suppress(pl.exceptions.PolarsError):

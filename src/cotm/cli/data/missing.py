@@ -22,7 +22,7 @@ def is_text(series: pl.Series) -> bool:
 
 
 def without_missing(series: pl.Series, texts: list[str]) -> pl.Series:
-    """A column of texts with nothing where it holds one that stands for a missing value."""
+    """A column of texts, with null in place of those that stand for a missing value."""
     if not is_text(series):
         return series
     words = series.cast(pl.String)
