@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import warnings
 
@@ -107,6 +108,19 @@ def test_auto_takes_a_device_where_it_gains(monkeypatch):
     assert names("native", large_spec(), 10**6, training=True) == ["native"]
     monkeypatch.setenv("COTM_BACKEND", "native")
     assert names("auto", large_spec(), 60_000, training=True) == ["native"]
+
+
+def test_a_backend_that_lacks_an_option_is_not_taken_for_it(monkeypatch):
+    def lacks(self, spec):
+        return "tolerance above 1" if spec.tolerance > 1 else None
+
+    monkeypatch.delenv("COTM_BACKEND", raising=False)
+    monkeypatch.setattr(kinds.CudaKind, "is_there", lambda self: True)
+    monkeypatch.setattr(kinds.CudaKind, "lacks", lacks)
+    graded = dataclasses.replace(large_spec(), tolerance=2)
+    assert backends.backends_for("auto", graded, 60_000, training=True) == ["native"]
+    with pytest.raises(ValueError, match=r"'cuda' has no tolerance above 1 yet; use .*'native'"):
+        backends.make_backend("cuda", graded, None, None, None)
 
 
 def test_auto_stays_on_the_processor_where_the_device_is_full(monkeypatch):

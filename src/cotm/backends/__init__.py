@@ -53,7 +53,7 @@ def backends_for(name: str, spec: Spec, rows: int, *, training: bool) -> list[st
     work = Work(spec, rows, training)
     names = []
     for kind in KINDS:
-        if not kind.gains(work):
+        if kind.lacks(spec) or not kind.gains(work):
             continue
         if kind.is_there():
             names.append(kind.name)
@@ -85,7 +85,13 @@ def make_backend(
     name = _asked_for(name)
     if name == "auto":
         name = next(kind.name for kind in KINDS if kind.gains(None) and kind.is_there())
-    return _kind_of(name).start(name, spec, memory, weights, n_jobs)
+    kind = _kind_of(name)
+    lacking = kind.lacks(spec)
+    if lacking is not None:
+        raise ValueError(
+            f"backend={name!r} has no {lacking} yet; use backend='native' or backend='auto'"
+        )
+    return kind.start(name, spec, memory, weights, n_jobs)
 
 
 def _asked_for(name: str) -> str:
