@@ -268,7 +268,7 @@ def test_every_option_reaches_the_classifier(folder: Path, tmp_path: Path) -> No
         "--e-scales", "type2", "--no-boost", "--class-weight", "balanced",
         "--patch-shape", "3,4", "--image-shape", "8,8", "--stride", "2,1", "--early-stopping",
         "--patience", 7, "--validation-fraction", 0.25, "--jobs", 2, "--backend", "native",
-        "--seed", 9,
+        "--seed", 9, "--augment", "shift=1,flip",
     )  # fmt: skip
     expected = {
         "n_clauses": 30, "T": 20, "s": 4.5, "epochs": 2, "max_literals": 6, "max_weight": 50,
@@ -277,6 +277,7 @@ def test_every_option_reaches_the_classifier(folder: Path, tmp_path: Path) -> No
         "patch_shape": (3, 4), "image_shape": (8, 8),
         "stride": (2, 1), "early_stopping": True, "patience": 7, "validation_fraction": 0.25,
         "n_jobs": 2, "backend": "native", "random_state": 9,
+        "augment": cotm.Augmentation(shift=1, flip=True),
     }  # fmt: skip
     parameters = cotm.load(out).get_params()
     assert {name: parameters[name] for name in expected} == expected
