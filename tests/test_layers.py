@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import cotm
+from cotm.backends import backend_names
 
 #: From the bottom up; a module imports what stands before it. CONTRIBUTING says what each is.
 LAYERS = [
@@ -115,6 +117,37 @@ def test_optional_libraries_stay_where_they_belong(library, home):
             if any(name.split(".")[0] == library for name in names):
                 users.add(path.relative_to(SOURCE).parts[0])
     assert users <= home
+
+
+def test_nothing_above_the_backends_asks_for_one_by_its_name():
+    names = set(backend_names()) - {"auto"}
+    for path in MODULES:
+        if path.relative_to(SOURCE).parts[0] == "backends":
+            continue
+        tree = ast.parse(path.read_text())
+        asked = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ]
+        assert not names & {text.partition(":")[0] for text in asked}, path
+
+
+def test_native_files_and_functions_stay_small():
+    native = Path(__file__).parent.parent / "native"
+    for path in sorted(path for path in native.rglob("*") if path.is_file()):
+        lines = path.read_text().splitlines()
+        assert len(lines) <= 450, f"{path} has {len(lines)} lines"
+        open_at: list[int] = []
+        for number, line in enumerate(lines):
+            code = re.sub(r'"(\\.|[^"])*"|//.*', "", line)
+            for brace in re.findall(r"[{}]", code):
+                if brace == "{":
+                    open_at.append(number)
+                    continue
+                first = open_at.pop()
+                is_scope = re.match(r"\s*(namespace|class|struct|extern)\b", lines[first])
+                assert is_scope or number - first < 80, f"{path}: too long from {first + 1} on"
 
 
 def test_files_and_functions_stay_small():
