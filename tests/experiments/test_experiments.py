@@ -177,6 +177,8 @@ def test_better_settings_are_chosen_without_the_test_set(tmp_path, no_data):
 
 def test_baselines_stand_beside_scikit_learn(tmp_path, no_data, monkeypatch):
     monkeypatch.setattr(baselines, "XOR", {**baselines.XOR, "n_clauses": 20, "T": 100})
+    monkeypatch.setattr(baselines, "_QUICK_ROUNDS", 2)
+    monkeypatch.setattr(baselines, "_QUICK_ROWS", 500)
     code, output = reproduce(tmp_path, "baselines", "--quick", "--epochs", "2")
     assert code == 0, output
     rows = json.loads((tmp_path / "baselines-quick" / "results.json").read_text())["rows"]
