@@ -99,7 +99,7 @@ BEHAVIOUR := tests/test_machine.py tests/test_rules.py tests/backends/test_refer
   $(addprefix tests/estimator/test_,classifier.py continuation.py checkpoint.py) \
   tests/files/test_files.py
 test-cuda: $(DEVELOPMENT) cuda-tools
-	$(VENV)/bin/pytest -n 4 tests/backends/test_cuda.py tests/backends/test_equality.py
+	$(VENV)/bin/pytest -n 4 $(addprefix tests/backends/test_,cuda.py cuda_sources.py equality.py)
 	COTM_BACKEND=cuda $(VENV)/bin/pytest -n 4 $(BEHAVIOUR)
 
 # Another CuPy than the one of cotm[cuda] can be installed into $(VENV) before.

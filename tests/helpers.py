@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cotm import CoTMClassifier
+from cotm.backends.kinds import KINDS
 
 
 def classifier(kind: Any = CoTMClassifier, **parameters: Any) -> Any:
@@ -17,3 +18,13 @@ def state(model: Any) -> tuple[bytes, bytes, int, int]:
     now = getattr(model, "machine_", model).snapshot()
     epochs = len(getattr(model, "history_", ()))
     return now.memory.tobytes(), now.weights.tobytes(), now.step, epochs
+
+
+def why_missing(backend: str) -> str:
+    """Why a backend cannot run here; nothing if it can."""
+    (kind,) = (kind for kind in KINDS if kind.name == backend)
+    try:
+        kind.require(backend)
+    except ValueError as error:
+        return str(error)
+    return ""
