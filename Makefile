@@ -86,6 +86,7 @@ bench: $(DEVELOPMENT)
 
 bench-full: $(DEVELOPMENT)
 	$(VENV)/bin/python benchmarks/defaults.py
+	$(VENV)/bin/python benchmarks/tables.py
 	$(VENV)/bin/python benchmarks/draws.py
 	$(VENV)/bin/python benchmarks/peers.py --full
 	$(VENV)/bin/python benchmarks/plots.py build/bench/full.json --to build/bench
