@@ -109,6 +109,17 @@ def test_auto_takes_a_device_where_it_gains(monkeypatch):
     assert names("auto", large_spec(), 60_000, training=True) == ["native"]
 
 
+@pytest.mark.parametrize("option, value", [("drop_clauses", 5)])
+def test_auto_takes_no_device_without_an_option(option, value, monkeypatch):
+    monkeypatch.delenv("COTM_BACKEND", raising=False)
+    monkeypatch.setattr(kinds.CudaKind, "is_there", lambda self: True)
+    spec = dataclasses.replace(large_spec(), **{option: value})
+    assert backends.backends_for("auto", spec, 60_000, training=True) == ["native"]
+    (cuda,) = (kind for kind in kinds.KINDS if kind.name == "cuda")
+    with pytest.raises(ValueError, match=rf"'cuda' has no {option}.*backend='native'"):
+        cuda.start("cuda", spec, None, None, None)
+
+
 def test_auto_stays_on_the_processor_where_the_device_is_full(monkeypatch):
     monkeypatch.delenv("COTM_BACKEND", raising=False)
 

@@ -343,7 +343,7 @@ TEAMS = [{"blocks": 2, "threads": 128, "team_warps": 2}, {"threads": 96, "team_w
 @pytest.mark.parametrize("seed", range(160))
 def test_equals_reference(seed, later):
     """Any shape, option and layout."""
-    c = random_configuration(1000 + seed, later=later)
+    c = random_configuration(1000 + seed, later=later, newest=False)
     expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
     joins = c.spec.picks >= 0 and c.spec.grid.n_patches == 1
     for launch in LAUNCHES + joins * TEAMS:

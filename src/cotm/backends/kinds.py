@@ -56,6 +56,11 @@ class CudaKind(BackendKind):
             return step >= self.STEP_NANOSECONDS and step * work.rows >= self.PASS_SECONDS * 1e9
         return prediction_nanoseconds(work.spec, work.rows) >= self.PREDICTION_SECONDS * 1e9
 
+    def lacks(self, spec: Spec) -> str | None:
+        """Which option of a machine it does not have; None: it has them all."""
+        options = {"drop_clauses": spec.drop_clauses > 0}
+        return next((name for name, used in options.items() if used), None)
+
     def device_title(self, name: str) -> str | None:
         return str(self.load(name).device.device_title(name))
 
