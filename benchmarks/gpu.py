@@ -88,7 +88,7 @@ def barrier_microseconds(launch: LaunchLayout, m: int, steps: int = 20_000) -> f
     """How long the blocks of a launch take to exchange the votes of one example."""
     options = dict(ENTRY="u16", SUM="i32", OUTPUT="u8", SHARED=0, LISTED=0, TEAM_WARPS=1,
                    SEARCHES=0, LONG_ROWS=0, MANY=0, LIMITED=0, HEAVY=0, PLANES=1, SAMPLED=0,
-                   BOUNDED=0, ONE_NEGATIVE=0, THREADS=1024)  # fmt: skip
+                   BOUNDED=0, ONE_NEGATIVE=0, DROPS=0, THREADS=1024)  # fmt: skip
     module = cp.RawModule(
         code=inlined("votes.cuh") + BARRIER,
         options=("-std=c++17", *(f"-DCOTM_{key}={value}" for key, value in options.items())),

@@ -6,10 +6,11 @@
 
 namespace cotm {
 
-Matcher::Matcher(Clauses& clauses, ClauseRange range)
+Matcher::Matcher(Clauses& clauses, ClauseRange range, const uint64_t* asleep)
     : clauses_(clauses),
       layout_(clauses.layout),
       range_(range),
+      asleep_(asleep),
       literals_(clauses.spec.grid),
       block_(layout_, clauses.kernels),
       ahead_(range.count * layout_.groups() * planes()),
@@ -34,6 +35,7 @@ void Matcher::match_block(const TrainTask& task, size_t turn) {
   position_ = 0;
   const size_t each = groups * planes();
   for (size_t j = 0; j < range_.count; ++j) {
+    if (has_bit(asleep_, j)) continue;  // what it says stays 0
     clauses_.lists.prefetch(range_.first + j + kPrefetchAhead, end);
     clauses_.lists.match_and_order(clauses_.kernels, range_.first + j, block_, block_.valid(),
                                    ahead_.data() + j * each);

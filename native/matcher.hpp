@@ -11,7 +11,8 @@ namespace cotm {
 // seldom. The result is the same as that of matching one example after the other.
 class Matcher {
  public:
-  Matcher(Clauses& clauses, ClauseRange range);
+  // asleep: a bit per local clause, those that fire on nothing in this pass.
+  Matcher(Clauses& clauses, ClauseRange range, const uint64_t* asleep);
 
   // Goes to the example at `turn` of the task. The first call may name any turn; each later one
   // names the next.
@@ -45,6 +46,7 @@ class Matcher {
   Clauses& clauses_;
   const BlockLayout& layout_;
   ClauseRange range_;
+  const uint64_t* asleep_;
   PatchLiterals literals_;
   ExampleBlock block_;
   size_t block_end_ = 0;  // the first turn after the block, 0 before the first block

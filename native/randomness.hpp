@@ -8,7 +8,14 @@
 namespace cotm {
 
 // The numbers are part of model-file format 1: a loaded model must train on identically.
-enum class Purpose : uint64_t { select = 0, draw = 1, patch = 2, limit = 3, negative = 7 };
+enum class Purpose : uint64_t {
+  select = 0,
+  draw = 1,
+  patch = 2,
+  limit = 3,
+  negative = 7,
+  clauses = 8
+};
 
 struct Key {
   uint32_t a;

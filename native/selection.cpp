@@ -32,10 +32,12 @@ Thresholds selection_thresholds(const Spec& spec, int64_t votes, bool target,
 
 }  // namespace
 
-Selection::Selection(const Spec& spec, const Kernels& kernels, ClauseRange range)
+Selection::Selection(const Spec& spec, const Kernels& kernels, ClauseRange range,
+                     const uint64_t* asleep)
     : spec_(spec),
       kernels_(kernels),
       range_(range),
+      asleep_(asleep),
       words_(range.words()),
       type1_(spec.m * words_),
       type2_(spec.m * words_),
@@ -70,7 +72,7 @@ void Selection::select(const int64_t* votes, const uint8_t* target, const uint64
     const uint64_t* negative = weights.negative(i);
     for (size_t w = 0; w < words_; ++w) {
       const uint64_t agrees = target[i] ? ~negative[w] : negative[w];
-      type1[w] &= agrees;
+      type1[w] &= agrees & ~asleep_[w];
       type2[w] &= ~agrees & fires[w];  // Type II does nothing to a clause that did not fire
       const uint64_t chosen = type1[w] | type2[w];
       chosen_again_[w] |= chosen & chosen_once_[w];

@@ -12,7 +12,8 @@ namespace cotm {
 // The pairs of an output and one thread's clause that were selected on the current example.
 class Selection {
  public:
-  Selection(const Spec& spec, const Kernels& kernels, ClauseRange range);
+  // asleep: a bit per local clause, those that get no feedback in this pass.
+  Selection(const Spec& spec, const Kernels& kernels, ClauseRange range, const uint64_t* asleep);
 
   // votes: of all clauses. fires: a bit per local clause.
   void select(const int64_t* votes, const uint8_t* target, const uint64_t* scale,
@@ -48,6 +49,7 @@ class Selection {
   const Spec& spec_;
   const Kernels& kernels_;
   ClauseRange range_;
+  const uint64_t* asleep_;
   size_t words_;                                      // of a bit per local clause
   std::vector<uint32_t> active_;                      // outputs with a threshold above 0
   std::vector<uint64_t> type1_, type2_;               // [active][words]

@@ -41,7 +41,8 @@ inline void require(bool condition, const char* what) {
   FIELD(int64_t, picks)            \
   FIELD(uint32_t, growth_limit)    \
   FIELD(int32_t, include_depth)    \
-  FIELD(uint32_t, negatives)
+  FIELD(uint32_t, negatives)       \
+  FIELD(uint32_t, drop_clauses)
 
 #define COTM_DECLARE(type, name) type name{};
 #define COTM_VISIT(type, name) visit(#name, &Self::name);

@@ -16,17 +16,27 @@ ClauseRange split(uint32_t n, unsigned thread, unsigned threads) {
   return {first, static_cast<uint32_t>(uint64_t{n} * (thread + 1) / threads) - first};
 }
 
+// A bit per clause: whether it neither votes nor learns in the pass that begins at a step.
+std::vector<uint64_t> dropped(const Clauses& clauses, ClauseRange range, uint64_t step) {
+  const Spec& spec = clauses.spec;
+  std::vector<uint64_t> asleep(range.words());
+  const Key key = make_key(step_key(spec.seed, step), Purpose::clauses, 0, 0);
+  clauses.kernels.select(key, range.first, range.count, spec.drop_clauses, asleep.data());
+  return asleep;
+}
+
 }  // namespace
 
 // All parts take their memory now: in the middle of a step only a list may grow.
-Trainer::Trainer(Clauses& clauses, unsigned thread, unsigned threads)
+Trainer::Trainer(Clauses& clauses, unsigned thread, unsigned threads, uint64_t step)
     : clauses_(clauses),
       spec_(clauses.spec),
       thread_(thread),
       range_(split(spec_.n, thread, threads)),
-      matcher_(clauses, range_),
+      asleep_(dropped(clauses, range_, step)),
+      matcher_(clauses, range_, asleep_.data()),
       weights_(clauses, range_),
-      selection_(spec_, clauses.kernels, range_),
+      selection_(spec_, clauses.kernels, range_, asleep_.data()),
       rows_(clauses, range_, matcher_),
       total_(spec_.m),
       keys_(spec_.m) {}

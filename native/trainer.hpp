@@ -16,7 +16,8 @@ namespace cotm {
 
 class Trainer {
  public:
-  Trainer(Clauses& clauses, unsigned thread, unsigned threads);
+  // `step` is that at which the pass begins: it says which clauses sleep.
+  Trainer(Clauses& clauses, unsigned thread, unsigned threads, uint64_t step);
 
   // Turns [first, last) of the task; the next call goes on at `last`. Between two calls no
   // feedback is owed. Ends early if the barrier breaks.
@@ -33,7 +34,8 @@ class Trainer {
   Clauses& clauses_;
   const Spec& spec_;
   unsigned thread_;
-  ClauseRange range_;  // the clauses of this thread
+  ClauseRange range_;                   // the clauses of this thread
+  const std::vector<uint64_t> asleep_;  // bit per own clause
   Matcher matcher_;
   ClauseWeights weights_;
   Selection selection_;

@@ -20,8 +20,8 @@ Training::Slice Training::run(size_t first, size_t last, unsigned threads) {
   const auto work = [&](unsigned t, Barrier& barrier) {
     // Here, so that every thread is the first to touch its own memory.
     if (!trainers_[t]) {
-      trainers_[t] =
-          std::make_unique<Trainer>(change.clauses(), t, static_cast<unsigned>(trainers_.size()));
+      trainers_[t] = std::make_unique<Trainer>(change.clauses(), t,
+                                               static_cast<unsigned>(trainers_.size()), task_.step);
     }
     if (!barrier.wait()) return;
     if (t == 0) change.begin();

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cotm.core.examples import Examples
 from cotm.core.limits import WEIGHT_LIMIT
 from cotm.core.patches import PatchGrid
-from cotm.core.spec import Spec, selection_scale
+from cotm.core.spec import Spec, drop_threshold, selection_scale
 
 
 @dataclass
@@ -115,12 +115,14 @@ def with_later_options(rng: np.random.Generator, spec: Spec) -> Spec:
         growth_limit=growth_limit,
         include_depth=include_depth,
         picks=picks if sampled else -1,
+        negatives=int(rng.choice([0, 0, 1, 2])),
     )
 
 
 def with_newest_options(rng: np.random.Generator, spec: Spec) -> Spec:
     """Options that not every backend has."""
-    return dataclasses.replace(spec, negatives=int(rng.choice([0, 0, 1, 2])))
+    shares = [0.0, 0.0, 0.1, 0.5, 0.99]
+    return dataclasses.replace(spec, drop_clauses=drop_threshold(rng.choice(shares)))
 
 
 def random_memory(rng: np.random.Generator, spec: Spec) -> NDArray[np.int8]:

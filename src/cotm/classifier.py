@@ -73,6 +73,9 @@ class CoTMClassifier(TsetlinClassifier):
     negatives : {"all", "drawn", "focused"}, default="all"
         Which of the outputs an example is *not* give feedback: all, or for each example one that
         is drawn, evenly or in proportion to its votes, counted from -``T``.
+    drop_clauses : float, default=0.0
+        0 to 0.99: share of the clauses that sleep in each epoch, or call of ``partial_fit``: they
+        neither vote nor learn in it. In prediction all vote.
     booleanize : "auto", None, or transformer, default="auto"
         How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
@@ -208,6 +211,7 @@ class CoTMClassifier(TsetlinClassifier):
         growth_limit: int | None = None,
         include_depth: int | None = None,
         negatives: str = "all",
+        drop_clauses: float = 0.0,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -241,6 +245,7 @@ class CoTMClassifier(TsetlinClassifier):
         self.growth_limit = growth_limit
         self.include_depth = include_depth
         self.negatives = negatives
+        self.drop_clauses = drop_clauses
         self.booleanize = booleanize
         self.augment = augment
         self.class_weight = class_weight
@@ -312,6 +317,7 @@ class TMClassifier(TsetlinClassifier):
         growth_limit: int | None = None,
         include_depth: int | None = None,
         negatives: str = "all",
+        drop_clauses: float = 0.0,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -346,6 +352,7 @@ class TMClassifier(TsetlinClassifier):
         self.growth_limit = growth_limit
         self.include_depth = include_depth
         self.negatives = negatives
+        self.drop_clauses = drop_clauses
         self.booleanize = booleanize
         self.augment = augment
         self.class_weight = class_weight

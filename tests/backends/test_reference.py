@@ -57,13 +57,15 @@ def naive_speakers(spec, votes, target, key):
     return speakers
 
 
-def naive_step(spec, memory, weights, patches, target, scale, step):
-    """One training step, loop by loop, as the appendix says it."""
-    key = step_key(spec.seed, step)
+def naive_step(spec, memory, weights, patches, target, scale, step, began):
+    """One training step, loop by loop, as the appendix says it; ``began``: the pass's first."""
+    key, pass_key = step_key(spec.seed, step), step_key(spec.seed, began)
     n, m, L, o = spec.n, spec.m, spec.grid.n_literals, spec.grid.n_features
     included = [[k for k in range(L) if memory[j][k] >= 0] for j in range(n)]
     graded = [[naive_grade(spec, included[j], x) for x in patches] for j in range(n)]
-    c = [max(row) for row in graded]
+    draws = [int(hash32(make_key(pass_key, Purpose.CLAUSES), j)) for j in range(n)]
+    asleep = [draw < spec.drop_clauses for draw in draws]
+    c = [0 if asleep[j] else max(graded[j]) for j in range(n)]
     firing = [[p for p, grade in enumerate(graded[j]) if grade == c[j]] for j in range(n)]
     v = [sum(int(weights[j][i]) * c[j] for j in range(n)) for i in range(m)]
     speakers = naive_speakers(spec, v, target, key)
@@ -73,6 +75,8 @@ def naive_step(spec, memory, weights, patches, target, scale, step):
         draw = int(hash32(make_key(key, Purpose.PATCH), j))
         x = patches[firing[j][draw * len(firing[j]) >> 32]] if c[j] else None
         for i in range(m):
+            if asleep[j]:
+                continue
             if i not in speakers or (not spec.sharing and j * m // n != i):
                 continue
             y = int(target[i])
@@ -132,9 +136,9 @@ def test_reference_is_the_paper(seed, c):
         scale = c.scales[index if len(c.scales) > 1 else 0]
         patches = naive_literals(dense[index], c.spec.grid)
         memory, weights = naive_step(
-            c.spec, memory, weights, patches, c.targets[index], scale, c.step + index
+            c.spec, memory, weights, patches, c.targets[index], scale, c.step + index, c.step
         )
-        backend.train(c.examples, c.targets, c.scales, np.array([index]), c.step + index)
+        backend.train(c.examples, c.targets, c.scales, np.arange(3), c.step, index, index + 1)
         assert np.array_equal(backend.state()[0], memory)
         assert np.array_equal(backend.state()[1], weights)
 
@@ -146,4 +150,5 @@ def test_small_configurations_cover_the_options():
     assert any(spec.tolerance > 1 and spec.picks > 0 for spec in specs)
     assert any(spec.tolerance > 1 and spec.picks < 0 for spec in specs)
     assert any(not spec.grid.is_flat for spec in specs)
+    assert any(0 < spec.drop_clauses < 2**32 * 0.9 for spec in specs)
     assert {spec.negatives for spec in specs if spec.m > 2} == {0, 1, 2}

@@ -32,7 +32,7 @@ def another(name):
     if isinstance(values, Whole):
         return 7 if default is None else max(values.low, default // 2) + (default < 3) * 3
     if isinstance(values, Real):
-        return default * 0.7
+        return default * 0.7 or 0.3
     if isinstance(values, Choice):
         return next(value for value in values.values if value != default)
     assert isinstance(values, Flag)
@@ -141,7 +141,7 @@ def test_the_reference_uses_every_part_of_a_spec(name):
     """A field that changes nothing is one that the definition has forgotten."""
     change = {"T": 3, "q": 40000, "N": 3, "max_literals": 1, "max_weight": 1, "seed": 99}
     change |= {"tolerance": 3, "picks": 100_000, "growth_limit": 1, "include_depth": 1}
-    change |= {"negatives": 1}
+    change |= {"negatives": 1, "drop_clauses": 2**31}
     # Only outputs that own their clauses know weights that are not learned.
     base = Spec(
         n=9, m=3, grid=PatchGrid.flat(5), T=9, q=6554, N=20, sharing=name != "learn_weights"

@@ -45,8 +45,10 @@ def test_native_gives_the_vectors():
 def test_purposes_have_the_same_numbers_everywhere(source):
     """Those that backends draw for: the others are Python's own."""
     text = (Path(__file__).parents[2] / source).read_text()
-    (listed,) = re.findall(r"^enum (?:class )?Purpose : \w+ \{ (.*) \};", text, re.MULTILINE)
-    numbers = dict(entry.split(" = ") for entry in listed.split(", "))
+    (listed,) = re.findall(
+        r"^enum (?:class )?Purpose : \w+ \{\s+([^}]*\d)\s+\};", text, re.MULTILINE
+    )
+    numbers = dict(entry.split(" = ") for entry in re.split(r",\s+", listed))
     known = {name.removeprefix("k").upper(): int(number) for name, number in numbers.items()}
     assert known.keys() >= {"SELECT", "DRAW", "PATCH", "LIMIT"}
     assert known == {name: Purpose[name].value for name in known}

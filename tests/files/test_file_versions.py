@@ -299,6 +299,7 @@ def bits_model():
         growth_limit=30,
         include_depth=20,
         negatives="focused",
+        drop_clauses=0.3,
         weighted=False,
         booleanize=None,
         backend="native",

@@ -64,7 +64,7 @@ class Backend(Protocol):
         targets: NDArray[np.uint8],  # (rows, m), 0 or 1
         scales: NDArray[np.uint64],  # (rows, 2) or (1, 2), see spec.selection_scale
         order: NDArray[np.int64],  # the rows of a pass, in this order
-        step: int,  # of the first of them, order[0]
+        step: int,  # of the first of them, order[0]; it also says what sleeps in the pass
         first: int = 0,
         last: int | None = None,
     ) -> TrainCounts:

@@ -62,6 +62,12 @@ def selection_thresholds(
     return threshold(factor_1), threshold(factor_2)
 
 
+def awake_clauses(spec: Spec, step: int) -> Bool:
+    """Which clauses vote and learn in the pass that begins at a step, (n,)."""
+    key = make_key(step_key(spec.seed, step), Purpose.CLAUSES)
+    return hash32(key, np.arange(spec.n, dtype=U32)) >= spec.drop_clauses
+
+
 def speakers(spec: Spec, votes: Int, target: NDArray[np.uint8], key: np.uint64) -> Bool:
     """The outputs that may give feedback, (m,): those with target 1, and of the others all or one.
 
@@ -225,9 +231,11 @@ class ReferenceBackend:
         last: int | None = None,
     ) -> TrainCounts:
         hits = correct = 0
+        awake = awake_clauses(self.spec, step)
         for offset, index in enumerate(order[first:last], start=first):
             scale = scales[index if len(scales) > 1 else 0]
-            votes = self._step(patch_literals(data, index), targets[index], scale, step + offset)
+            literals, target = patch_literals(data, index), targets[index]
+            votes = self._step(literals, target, scale, awake, step + offset)
             hits += int(targets[index, np.argmax(votes)])
             correct += int(((votes >= 0) == (targets[index] == 1)).sum())
         return TrainCounts(hits, correct)
@@ -243,18 +251,20 @@ class ReferenceBackend:
         literals: NDArray[np.uint8],
         target: NDArray[np.uint8],
         scale: NDArray[np.uint64],
+        awake: Bool,
         step: int,
     ) -> Int:
         spec, memory, weights = self.spec, self._memory, self._weights
         key = step_key(spec.seed, step)
         actions = include(memory)
         graded = grades(spec, actions, literals)  # an empty clause fires in training
-        outputs = graded.max(axis=1)
+        outputs = np.where(awake, graded.max(axis=1), 0)
         fires = outputs > 0
         votes = vote_sums(weights, outputs)
         thresholds = selection_thresholds(spec, votes, target, scale)
         speaks = speakers(spec, votes, target, key)
         selected_1, selected_2 = select(spec, weights, target, thresholds, speaks, key)
+        selected_1, selected_2 = selected_1 & awake[:, None], selected_2 & awake[:, None]
         fires_at = (graded == outputs[:, None]) & fires[:, None]
         chosen = literals[choose_patches(fires_at, key)]
         delta = feedback(spec, fires, chosen, selected_1, selected_2, actions, key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
@@ -197,7 +198,8 @@ def _of_table(option: Option) -> tuple[Any, Any]:
         settings |= {"parser": parser, "metavar": "N"}
     elif isinstance(values, Real) and not automatic:
         kind = float | None
-        settings |= {"min": values.low, "metavar": "X"}
+        most = None if values.high == math.inf else values.high
+        settings |= {"min": values.low, "max": most, "metavar": "X"}
     elif isinstance(values, Real):
         settings |= {"parser": float, "metavar": "X"}
     elif isinstance(values, Choice):

@@ -13,5 +13,7 @@ WEIGHT_LIMIT = 2**31 - 1
 MAX_AVERAGE = 1000
 #: Sizes of images, patches and strides are 32-bit in every backend.
 MAX_SIZE = 2**30
+#: The largest share of clauses that sleep: as 32 bits it is below one.
+MAX_DROPPED = 0.99
 #: A clause's output, from 0 to the tolerance, times a weight and a clause count stays in 64 bits.
 MAX_TOLERANCE = 2**15

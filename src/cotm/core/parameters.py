@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from .checks import check_choice, check_flag, check_integer, check_number
 from .limits import (
     MAX_AVERAGE,
     MAX_CLAUSES,
+    MAX_DROPPED,
     MAX_FEATURES,
     MAX_T,
     MAX_TOLERANCE,
@@ -43,13 +45,14 @@ class Whole:
 
 @dataclass(frozen=True)
 class Real:
-    """Finite real numbers from a limit on."""
+    """Finite real numbers between limits."""
 
     low: float
+    high: float = math.inf
 
     def check(self, name: str, value: Any) -> float:
         """The value as Python's own, or a ValueError."""
-        return check_number(name, value, self.low)
+        return check_number(name, value, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -216,6 +219,12 @@ class MachineParameters:
         "all",
         Choice(("all", "drawn", "focused")),
         "Which classes an example is not of give feedback: all, or one, drawn evenly or by votes.",
+        pooled=first,
+    )
+    drop_clauses: float = _option(
+        0.0,
+        Real(0.0, MAX_DROPPED),
+        "Share of the rules that sit out each epoch: they neither vote nor learn in it.",
         pooled=first,
     )
     sharing: bool = _option(

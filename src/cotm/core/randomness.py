@@ -35,6 +35,7 @@ class Purpose(IntEnum):
     START = 5  # the first weights
     SPLIT = 6  # which examples are held out for early stopping
     NEGATIVE = 7  # which output with target 0 gives feedback
+    CLAUSES = 8  # which clauses sleep for a pass
     AUGMENT = 10  # how an image is changed in a pass
 
 

@@ -48,6 +48,7 @@ class Spec:
     growth_limit: int = 0  # literals beyond which a clause memorizes none; 0: no limit
     include_depth: int = 0  # entries lie below it; 0: below N
     negatives: int = 0  # one of Negatives
+    drop_clauses: int = 0  # a clause sleeps for a pass iff its 32-bit draw is below this
 
     @classmethod
     def of(cls, parameters: MachineParameters, grid: PatchGrid, n_outputs: int, seed: int) -> Spec:
@@ -73,6 +74,7 @@ class Spec:
             growth_limit=parameters.growth_limit or 0,
             include_depth=parameters.include_depth or 0,
             negatives=int(Negatives[parameters.negatives.upper()]),
+            drop_clauses=drop_threshold(parameters.drop_clauses),
         )
 
     @property
@@ -101,6 +103,11 @@ def forget_threshold(s: float) -> int:
     (6554, 65536)
     """
     return round(65536 / s)
+
+
+def drop_threshold(share: float) -> int:
+    """A share that sleeps as the threshold of 32-bit draws."""
+    return round(2**32 * share)
 
 
 def picked(parameters: MachineParameters, grid: PatchGrid) -> int:

@@ -31,6 +31,7 @@ LATER_OPTIONS: dict[str, Any] = {
     "include_depth": None,
     "augment": None,
     "negatives": "all",
+    "drop_clauses": 0.0,
 }
 
 #: What came later of what is said of the training data.

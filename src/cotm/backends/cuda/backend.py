@@ -150,6 +150,7 @@ class CudaBackend:
             "PLANES": self._sizes.planes,
             "SAMPLED": self.spec.picks >= 0,
             "BOUNDED": self.spec.growth_limit > 0,
+            "DROPS": training and self.spec.drop_clauses > 0,
             "ONE_NEGATIVE": training and self.spec.negatives > 0,
             "SEARCHES": int(self._layout.image_words > 0),
             # What only training asks for is left alike, so that prediction is compiled less often.
@@ -225,7 +226,7 @@ class CudaBackend:
         first: int = 0,
         last: int | None = None,
     ) -> TrainCounts:
-        order, step = order[first:last], step + first
+        pass_step, order, step = step, order[first:last], step + first
         if not len(order):
             return TrainCounts(0, 0)
         with self._on_device():
@@ -234,7 +235,8 @@ class CudaBackend:
             size = batches.rows_of_batches(self._layout)
             for first in range(0, len(order), size):
                 part = order[first : first + size]
-                self._train_part(data, targets, scales, part, step + first, counts)
+                steps = {"step": step + first, "pass_step": pass_step}
+                self._train_part(data, targets, scales, part, steps, counts)
             hits, correct = cp.asnumpy(counts)
             return TrainCounts(int(hits), int(correct))
 
@@ -244,7 +246,7 @@ class CudaBackend:
         targets: NDArray[np.uint8],
         scales: NDArray[np.uint64],
         order: NDArray[np.int64],
-        step: int,
+        steps: dict[str, int],
         counts: Any,
     ) -> None:
         launch, spec = self.launch, self.spec
@@ -262,7 +264,7 @@ class CudaBackend:
             "counts": counts,
         }
         values = {name: array.data.ptr for name, array in arrays.items()}
-        values |= {"step": step, "count": len(order), "one_scale": one_scale}
+        values |= {**steps, "count": len(order), "one_scale": one_scale}
         task = fill_struct("Task", values)
         self._grow_weights(len(order))
         heavy = bool((scales > 2**32).any())

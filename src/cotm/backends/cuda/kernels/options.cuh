@@ -18,6 +18,7 @@ constexpr bool kGraded = kPlanes > 1;              // clauses say numbers
 constexpr bool kSampled = COTM_SAMPLED;            // literals are forgotten by a sample
 constexpr bool kCounted = kSampled && !kSearches;  // see counted.cuh
 constexpr bool kOneNegative = COTM_ONE_NEGATIVE;   // see Spec::negatives
+constexpr bool kDrops = COTM_DROPS;                // drop_clauses is set
 constexpr bool kBounded = COTM_BOUNDED;            // growth_limit is set
 constexpr u32 kTeamWarps = COTM_TEAM_WARPS;        // warps that teach a clause together
 constexpr bool kTogether = kTeamWarps > 1;

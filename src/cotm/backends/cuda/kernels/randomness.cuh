@@ -4,7 +4,7 @@
 
 #include "types.cuh"
 
-enum Purpose : u64 { kSelect = 0, kDraw = 1, kPatch = 2, kLimit = 3, kNegative = 7 };
+enum Purpose : u64 { kSelect = 0, kDraw = 1, kPatch = 2, kLimit = 3, kNegative = 7, kClauses = 8 };
 
 __device__ __forceinline__ u64 mix64(u64 z) {
   z += 0x9E3779B97F4A7C15u;

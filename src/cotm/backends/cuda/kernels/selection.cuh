@@ -15,6 +15,7 @@ __device__ __forceinline__ u32 selected_type(const Trainer& t, u32 i, u32 pi, bo
 }
 
 __device__ __forceinline__ u32 feedback_type(const Trainer& t, u32 local, u32 i, bool fires) {
+  if (sleeps(t, local)) return 0;
   const u32 clause = t.clauses.first + local;
   const bool negative = t.clauses.weights[static_cast<u64>(local) * t.machine.spec.m + i] < 0;
   const u32 type = selected_type(

@@ -196,6 +196,13 @@ __device__ __forceinline__ void grade_ahead(const Trainer& t, u32 local, bool op
 // only on more.
 __device__ __forceinline__ void match_ahead(const Trainer& t, const Team& team, u32 local,
                                             u32 changes, bool opens) {
+  if (sleeps(t, local)) {
+    if (opens && team.thread() < kPlanes) {
+      t.ahead_of(t.turn + 1)[team.thread() * t.clauses.count + local] = 0;
+    }
+    __syncwarp();
+    return;
+  }
   if constexpr (kCounted) {
     if (opens) count_ahead(t, team, local);
     return;
@@ -309,6 +316,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
   Trainer t = {machine, task};
   const Home home = place_state(t, memory, m);
   load_state(t, home);
+  if (kDrops && threadIdx.x == 0) {
+    t.shared->sleep = make_key(step_key(machine.spec.seed, task.pass_step), kClauses, 0, 0);
+  }
   __syncthreads();
 
   const Crew crew = divide_warps(m);

@@ -59,6 +59,7 @@ struct Spec {
   u64 seed;
   u32 tolerance, growth_limit, include_depth;
   u32 negatives;  // none drawn, one evenly, one by its votes
+  u32 drop_clauses;
   i64 picks;
   __device__ i64 clip_weight(i64 weight) const;
   __device__ i32 top() const;
@@ -111,6 +112,7 @@ struct Task {
   u64* ballot;         // [2][m], zero at the start
   u64* counts;         // hits, correct
   u64 step;
+  u64 pass_step;  // at which the pass began
   u32 count;
   u32 one_scale;
 };
@@ -120,6 +122,7 @@ struct Shared {
   u32 chosen;       // clauses on the list of those that get feedback
   u64 step_key[2];  // by turns
   Key patch[2];     // by turns: the key of the choice of patches
+  Key sleep;        // of clauses that sleep for the pass
 };
 
 // What a team of warps notes while it changes the memory of a clause, see planes.cuh.

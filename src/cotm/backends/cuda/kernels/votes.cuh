@@ -5,6 +5,12 @@
 #include "randomness.cuh"
 #include "trainer.cuh"
 
+// Whether a clause sleeps for the pass: it says nothing and gets no feedback.
+__device__ __forceinline__ bool sleeps(const Trainer& t, u32 local) {
+  if constexpr (!kDrops) return false;
+  return hash32(t.shared->sleep, t.clauses.first + local) < t.machine.spec.drop_clauses;
+}
+
 // Adds the weights of one clause to a block's sums for an example, a number of times.
 __device__ __forceinline__ void add_weights(const Trainer& t, u32 local, u32 turn, Sum times) {
   const u32 m = t.machine.spec.m;
