@@ -34,6 +34,13 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"negatives": "drawn"},
         {"negatives": "focused"},
     ],
+    "T": [{"T": "auto"}, *({"T": T} for T in (1_000, 5_000, 20_000, 60_000))],
+    "forgetting": [
+        {},
+        {"forgetting": "sampled"},
+        {"forgetting": "sampled", "s": 50.0},
+        {"forgetting": "sampled", "s": 200.0},
+    ],
 }
 #: What the trainings on each data set have in common.
 TASKS: dict[str, dict[str, Any]] = {

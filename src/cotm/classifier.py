@@ -30,7 +30,7 @@ class CoTMClassifier(TsetlinClassifier):
         Rules in the pool.
     T : int or "auto", default="auto"
         Voting margin. More margin means more clauses take part in each decision; noisy
-        labels need it far above ``n_clauses``. "auto" is ``0.4 * n_clauses``.
+        labels need it far above ``n_clauses``. "auto" is ``0.4 * n_clauses * tolerance``.
     s : float, default=10.0
         Specificity, 1 or more. Higher values give longer, rarer patterns.
     epochs : int, default=30

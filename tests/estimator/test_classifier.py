@@ -278,6 +278,8 @@ def test_margin_and_negative_scale():
     assert small().fit(BITS, BITS[:, :3]).machine_.e == 1.0
     assert small(e=0.25).fit(IRIS_X, IRIS_Y).machine_.e == 0.25
     assert small(T=17).fit(IRIS_X, IRIS_Y).T_ == 17
+    graded = small(n_clauses=50, tolerance=7).fit(IRIS_X, IRIS_Y)
+    assert graded.T_ == 0.4 * 50 * 7
     assert isinstance(model.T_, int) and model.T_ >= 1
 
 

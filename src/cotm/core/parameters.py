@@ -146,7 +146,7 @@ class MachineParameters:
         Whole(1, MAX_T),
         "Voting margin T: more of it lets more rules take part in a decision.",
         flag="--margin",
-        automatic="0.4 per clause",
+        automatic="0.4 per clause, times the tolerance",
         pooled=first,
     )
     s: float = _option(

@@ -42,7 +42,8 @@ def check_parameters(estimator: TsetlinClassifier) -> None:
     for name, option in OPTIONS.items():
         if option.automatic is not None and isinstance(getattr(estimator, name), str):
             check_choice(name, getattr(estimator, name), ("auto",))
-    OPTIONS["n_clauses"].check(estimator.n_clauses)  # "auto" is reckoned from it
+    for name in ("n_clauses", "tolerance"):  # "auto" is reckoned from them
+        OPTIONS[name].check(getattr(estimator, name))
     check_integer("epochs", estimator.epochs, 0)
     if estimator.augment is not None:
         if type(estimator.augment) is not Augmentation:
@@ -76,7 +77,7 @@ def machine_parameters(
         name: getattr(estimator, name) for name, option in OPTIONS.items() if not option.is_kind
     }
     if isinstance(parameters["T"], str):
-        parameters["T"] = _automatic_margin(estimator.n_clauses)
+        parameters["T"] = _automatic_margin(estimator.n_clauses, estimator.tolerance)
     if isinstance(parameters["e"], str):
         draws_one = parameters["negatives"] != "all"
         parameters["e"] = 1.0 if draws_one else outputs.default_e(n_outputs)
@@ -88,9 +89,12 @@ def machine_parameters(
     }
 
 
-def _automatic_margin(n_clauses: int) -> int:
-    """The margin for ``T="auto"``: see docs/defaults.md for what it was weighed against."""
-    return min(MAX_T, max(1, round(0.4 * n_clauses)))
+def _automatic_margin(n_clauses: int, tolerance: int) -> int:
+    """The margin for ``T="auto"``: see docs/defaults.md for what it was weighed against.
+
+    A graded clause has up to ``tolerance`` times its weight to say, so that T grows with it.
+    """
+    return min(MAX_T, max(1, round(0.4 * n_clauses * tolerance)))
 
 
 def start(
