@@ -1,8 +1,14 @@
 """What every test may rely on."""
 
+import os
 import signal
 
 import pytest
+
+# Before NumPy and scikit-learn are imported, and for programs that tests start: what they compute
+# here is too small for threads, which would only wait for those of tests beside them.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from command_line import FAST, run
+from command_line import FAST, hiding, run
 
 import cotm
 
@@ -25,16 +25,6 @@ ON_TOP = (
     *("typer", "click", "pydantic", "pydantic_core", "annotated_types", "annotated_doc"),
     *("typing_extensions", "typing_inspection", "shellingham"),
 )
-#: Makes imports of data frames fail, as if they were not installed.
-HIDE = """
-import sys
-class Hidden:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name in ("polars", "pandas", "pyarrow"):
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Hidden)
-"""
 
 
 class Result(NamedTuple):
@@ -74,7 +64,9 @@ results = [CliRunner().invoke(app, line) for line in {words}]
 
 def without_data_frames(*lines: list[object]) -> list[Result]:
     report = "print(json.dumps([[r.exit_code, r.stdout, r.stderr] for r in results]))"
-    printed = run_python(f"{HIDE}{commands(*lines)}\nimport json\n{report}")
+    printed = run_python(
+        f"{hiding('polars', 'pandas', 'pyarrow')}{commands(*lines)}\nimport json\n{report}"
+    )
     return [Result(*parts) for parts in json.loads(printed)]
 
 

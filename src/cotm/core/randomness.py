@@ -2,9 +2,10 @@
 
 Nothing here is a stream, so the order in which clauses, threads or devices ask does not
 matter, and every backend gets the same numbers. ``native/randomness.hpp`` is the same
-arithmetic in C++; ``tests/hash_vectors.json`` pins both. The functions are frozen with
-model-file format 1: a loaded model must train on identically. Why these functions and not
-others is told, with measurements, in ``docs/algorithm.md``.
+arithmetic in C++, ``backends/cuda/kernels/randomness.cuh`` in CUDA; ``tests/hash_vectors.json``
+pins all three. The functions are frozen with model-file format 1: a loaded model must train on
+identically. Why these functions and not others is told, with measurements, in
+``docs/algorithm.md``.
 """
 
 from __future__ import annotations
