@@ -3,6 +3,7 @@
 from .described import bit_features_of, plain_array
 from .descriptions import BitFeature, features_from_state, features_to_state
 from .edges import EdgeThermometer
+from .image_base import ImageBooleanizer
 from .images import AdaptiveGaussianThreshold, ImageThermometer
 from .state import booleanizer_from_state, is_own
 from .tabular import Booleanizer, Categories, Thermometer
@@ -14,6 +15,7 @@ __all__ = [
     "Booleanizer",
     "Categories",
     "EdgeThermometer",
+    "ImageBooleanizer",
     "ImageThermometer",
     "SetOfWords",
     "Thermometer",
