@@ -3,6 +3,7 @@
 from .described import bit_features_of, plain_array
 from .descriptions import BitFeature, features_from_state, features_to_state
 from .edges import EdgeThermometer
+from .histograms import GradientHistogram
 from .image_base import ImageBooleanizer
 from .images import AdaptiveGaussianThreshold, ImageThermometer
 from .state import booleanizer_from_state, is_own
@@ -15,6 +16,7 @@ __all__ = [
     "Booleanizer",
     "Categories",
     "EdgeThermometer",
+    "GradientHistogram",
     "ImageBooleanizer",
     "ImageThermometer",
     "SetOfWords",
