@@ -118,7 +118,8 @@ sanitize-address: build/sanitize-address
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$</site COTM_EXPECT_PATH=$</site \
 	  $(VENV)/bin/python -m pytest -p no:cacheprovider -k "not about_one_call" \
 	  $(addprefix tests/backends/test_,native.py equality.py slices.py failures.py) \
-	  tests/booleanize/test_edges.py tests/augmentation/test_resampling.py
+	  $(addprefix tests/,booleanize/test_edges.py booleanize/test_histograms.py \
+	    augmentation/test_resampling.py)
 
 # A race ends the process.
 sanitize-thread: build/sanitize-thread

@@ -12,6 +12,7 @@
 #include <string>
 #include <type_traits>
 
+#include "gradient_cells.hpp"
 #include "image_planes.hpp"
 #include "resampling.hpp"
 #include "training.hpp"
@@ -222,17 +223,23 @@ void bind_training(nb::module_& module) {
            "The next slice: hits, correct, and whether it paid the start of a pass.");
 }
 
+template <class T>
+std::vector<T> as_list(const In<T, 1>& array) {
+  return std::vector<T>(array.data(), array.data() + array.shape(0));
+}
+
+cotm::ImageShape shape_of(const In<uint8_t, 4>& images) {
+  return {images.shape(1), images.shape(2), images.shape(3)};
+}
+
 void image_planes(const In<uint8_t, 4>& images, const In<int8_t, 3>& kernels,
                   const In<int32_t, 1>& levels, const In<int32_t, 1>& positive,
                   const In<int32_t, 1>& negative, unsigned threads, const Out<uint8_t, 4>& out) {
   require(kernels.shape(1) == cotm::kKernelWidth && kernels.shape(2) == cotm::kKernelWidth,
           "kernels must be as wide as the widest");
-  const auto list = [](const In<int32_t, 1>& array) {
-    return std::vector<int32_t>(array.data(), array.data() + array.shape(0));
-  };
-  const cotm::PlaneMaker maker(kernels.data(), kernels.shape(0), list(levels), list(positive),
-                               list(negative));
-  const cotm::ImageShape shape{images.shape(1), images.shape(2), images.shape(3)};
+  const cotm::PlaneMaker maker(kernels.data(), kernels.shape(0), as_list(levels), as_list(positive),
+                               as_list(negative));
+  const cotm::ImageShape shape = shape_of(images);
   require(out.shape(0) == images.shape(0) && out.shape(1) == shape.height &&
               out.shape(2) == shape.width && out.shape(3) == shape.channels * maker.planes(),
           "the bits must have one place per image, pixel and plane");
@@ -240,9 +247,29 @@ void image_planes(const In<uint8_t, 4>& images, const In<int8_t, 3>& kernels,
   maker.run(images.data(), images.shape(0), shape, threads, out.data());
 }
 
+void gradient_planes(const In<uint8_t, 4>& images, const In<uint8_t, 2>& directions, size_t count,
+                     std::tuple<size_t, size_t> cell, std::tuple<size_t, size_t> step,
+                     const In<int32_t, 1>& quantiles, bool each_channel, unsigned threads,
+                     const Out<uint8_t, 4>& out) {
+  require(directions.shape(0) == cotm::kTableWidth && directions.shape(1) == cotm::kTableWidth,
+          "the table of directions must have a place for every gradient");
+  const cotm::CellGrid cells{std::get<0>(cell), std::get<1>(cell), std::get<0>(step),
+                             std::get<1>(step)};
+  const cotm::GradientCells maker(directions.data(), count, cells, as_list(quantiles),
+                                  each_channel);
+  const cotm::ImageShape shape = shape_of(images);
+  require(cells.height <= shape.height && cells.width <= shape.width,
+          "a cell is larger than the images");
+  require(out.shape(0) == images.shape(0) && out.shape(1) == cells.rows(shape) &&
+              out.shape(2) == cells.columns(shape) && out.shape(3) == maker.planes(shape),
+          "the bits must have one place per image, cell and plane");
+  const nb::gil_scoped_release release;
+  maker.run(images.data(), images.shape(0), shape, threads, out.data());
+}
+
 void resample(const In<uint8_t, 4>& images, const In<int64_t, 2>& maps, bool repeat_edge,
               unsigned threads, const Out<uint8_t, 4>& out) {
-  const cotm::ImageShape shape{images.shape(1), images.shape(2), images.shape(3)};
+  const cotm::ImageShape shape = shape_of(images);
   require(maps.shape(0) == images.shape(0) && maps.shape(1) == cotm::kMapValues,
           "there must be a map for each image");
   require(out.shape(0) == images.shape(0) && out.shape(1) == shape.height &&
@@ -289,6 +316,8 @@ NB_MODULE(_native, module) {
 
   module.def("image_planes", &image_planes, "images"_a, "kernels"_a, "levels"_a, "positive"_a,
              "negative"_a, "threads"_a, "out"_a.noconvert());
+  module.def("gradient_planes", &gradient_planes, "images"_a, "directions"_a, "count"_a, "cell"_a,
+             "step"_a, "quantiles"_a, "each_channel"_a, "threads"_a, "out"_a.noconvert());
   module.def("resample", &resample, "images"_a, "maps"_a, "repeat_edge"_a, "threads"_a,
              "out"_a.noconvert());
   module.def("best_isa", &cotm::best_isa, "The widest instruction set this processor runs.");

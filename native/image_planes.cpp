@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "buffer.hpp"
-#include "spec.hpp"
-#include "threads.hpp"
 
 namespace cotm {
 
@@ -20,14 +18,6 @@ constexpr size_t kPiece = 16;
 
 // Buckets for values of each sign. Those that share a bucket with a quantile are put into order.
 constexpr int kHalf = 256;
-
-void require_quantiles(const std::vector<int32_t>& quantiles) {
-  for (size_t i = 0; i < quantiles.size(); ++i) {
-    require(quantiles[i] >= 0 && quantiles[i] < kQuantileParts &&
-                (i == 0 || quantiles[i - 1] < quantiles[i]),
-            "quantiles must increase from 0 up and be below 1");
-  }
-}
 
 }  // namespace
 
@@ -227,16 +217,10 @@ class PlaneMaker::Worker {
 void PlaneMaker::run(const uint8_t* images, size_t count, const ImageShape& shape, unsigned threads,
                      uint8_t* bits) const {
   require(shape.pixels() <= UINT32_MAX, "an image is too large");
-  const size_t values = shape.pixels() * shape.channels;
-  const auto wanted = static_cast<unsigned>(std::min<size_t>(threads, std::max<size_t>(count, 1)));
-  std::atomic<size_t> next{0};
-  run_threads(
-      wanted, [](unsigned) {},
-      [&](unsigned, Barrier&) {
-        Worker worker(*this, shape);
-        for (size_t n; (n = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
-          worker.run(images + n * values, bits + n * values * planes());
-        }
+  for_each_image(
+      count, threads, [&] { return Worker(*this, shape); },
+      [&](Worker& worker, size_t n) {
+        worker.run(images + n * shape.values(), bits + n * shape.values() * planes());
       });
 }
 

@@ -5,15 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "images.hpp"
+
 namespace cotm {
 
 inline constexpr size_t kKernelWidth = 7;
-inline constexpr int64_t kQuantileParts = 10'000;
-
-struct ImageShape {
-  size_t height, width, channels;
-  size_t pixels() const { return height * width; }
-};
 
 class PlaneMaker {
  public:

@@ -1,10 +1,6 @@
 #include "resampling.hpp"
 
 #include <algorithm>
-#include <atomic>
-
-#include "spec.hpp"
-#include "threads.hpp"
 
 namespace cotm {
 
@@ -98,16 +94,10 @@ void resample(const uint8_t* images, size_t count, const ImageShape& shape, cons
   require(std::all_of(maps, maps + count * kMapValues,
                       [](int64_t value) { return -kMostValue <= value && value <= kMostValue; }),
           "a map leads too far away");
-  const Resampler resampler(shape, repeat_edge);
-  const size_t values = shape.pixels() * shape.channels;
-  const auto wanted = static_cast<unsigned>(std::min<size_t>(threads, std::max<size_t>(count, 1)));
-  std::atomic<size_t> next{0};
-  run_threads(
-      wanted, [](unsigned) {},
-      [&](unsigned, Barrier&) {
-        for (size_t n; (n = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
-          resampler.run(images + n * values, maps + n * kMapValues, out + n * values);
-        }
+  for_each_image(
+      count, threads, [&] { return Resampler(shape, repeat_edge); },
+      [&](const Resampler& resampler, size_t n) {
+        resampler.run(images + n * shape.values(), maps + n * kMapValues, out + n * shape.values());
       });
 }
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "image_planes.hpp"
+#include "images.hpp"
 
 namespace cotm {
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .booleanize import Booleanizer as Booleanizer
     from .booleanize import Categories as Categories
     from .booleanize import EdgeThermometer as EdgeThermometer
+    from .booleanize import GradientHistogram as GradientHistogram
     from .booleanize import ImageThermometer as ImageThermometer
     from .booleanize import Thermometer as Thermometer
     from .classifier import CoTMClassifier as CoTMClassifier
@@ -47,6 +48,7 @@ _HOMES = {
     "CoTMComposite": "composite",
     "Condition": "conditions",
     "EdgeThermometer": "booleanize",
+    "GradientHistogram": "booleanize",
     "ImageThermometer": "booleanize",
     "Machine": "machine",
     "MemberRule": "rules",

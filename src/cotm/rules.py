@@ -213,15 +213,23 @@ def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list
     if grid.channels > 1:
         channels = [BitFeature(f"channel {c}", "bit") for c in range(grid.channels)]
         if described is not None and len(described) == grid.channels:
-            channels = [replace(f, column=f.column.removeprefix("pixel")) for f in described]
+            channels = described
     pixels = [
-        replace(feature, column=f"{place} {feature.column}".rstrip(), index=None)
+        replace(feature, column=_placed(feature.column, y if grid.height > 1 else None, x))
         for y in range(grid.patch_height)
         for x in range(grid.patch_width)
-        for place in [f"pixel({y},{x})" if grid.height > 1 else f"at({x})"]
-        for feature in channels
+        for feature in (replace(f, index=None) for f in channels)
     ]
     return rows + columns + pixels
+
+
+def _placed(column: str, y: int | None, x: int) -> str:
+    """What a channel at a place of a patch is called: a pixel's, a cell's, or of one dimension."""
+    kind, _, rest = column.partition(" ")
+    if kind not in ("pixel", "cell"):
+        kind, rest = "pixel", column
+    place = f"at({x})" if y is None else f"{kind}({y},{x})"
+    return f"{place} {rest}".rstrip()
 
 
 def _bits(names: Iterable[Any]) -> list[BitFeature]:

@@ -4,13 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 
 from cotm import Augmentation
 from cotm.augmentation import changes
-from cotm.augmentation.changes import TURN, _sine, as_pixels
+from cotm.augmentation.changes import as_pixels
 from cotm.augmentation.resampling import UNCHANGED, UNIT
 
 MANY = np.arange(20_000)
@@ -123,16 +121,6 @@ def test_mirrored_then_turned_and_zoomed_then_shifted():
         there = turned / zoom[0] + [down[n], right[n]]
         back = values[:4].reshape(2, 2) @ there + values[4:] / 2
         assert abs(back - source).max() < 1e-3
-
-
-@given(st.integers(-TURN // 2, TURN))
-@settings(deadline=None)
-def test_sines_are_exact_to_a_part_in_2_to_the_28(angle):
-    assert abs(int(_sine(np.array([angle]))[0]) / 2**30 - np.sin(2 * np.pi * angle / TURN)) < 4e-9
-
-
-def test_quarter_turns_are_exact():
-    assert _sine(np.array([0, 1, 2, 3]) * TURN // 4).tolist() == [0, 2**30, 0, -(2**30)]
 
 
 # Images ------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from cotm.booleanize import (
     Booleanizer,
     Categories,
     EdgeThermometer,
+    GradientHistogram,
     ImageThermometer,
     Thermometer,
     booleanizer_from_state,
@@ -40,6 +41,7 @@ def fitted():
         "bits": (Booleanizer().fit(bits), bits),
         "adaptive": (AdaptiveGaussianThreshold(5, 1.5).fit(images), images),
         "edges": (EdgeThermometer(("line y 3 px",), negative=(0, 0.5)).fit(images), images),
+        "histogram": (GradientHistogram((3, 2), (1, 2), colour="each").fit(images), images),
         "images": (ImageThermometer(3).fit(images), images),
     }
 
@@ -192,6 +194,14 @@ def overflow_offsets(meta, arrays):
         ("edges", lambda m, a: m["params"].update(positive=[np.nan]), "positive holds nan"),
         ("edges", lambda m, a: m["params"].update(negative=[True]), "negative holds True"),
         ("edges", lambda m, a: a.update(extra=np.zeros(1)), "arrays must have the keys"),
+        ("histogram", lambda m, a: m["params"].update(cell=3), "cell must be of type list"),
+        ("histogram", lambda m, a: m["params"].update(cell=[3]), "cell=.* must be a tuple of 2"),
+        ("histogram", lambda m, a: m["params"].update(step=[1, 0]), "step=0 must be an integer"),
+        ("histogram", lambda m, a: m["params"].update(directions=True), "directions must be of"),
+        ("histogram", lambda m, a: m["params"].update(directions=10**9), "directions=1000000000"),
+        ("histogram", lambda m, a: m["params"].update(colour="gray"), "colour='gray' must be one"),
+        ("histogram", lambda m, a: m["params"].update(quantiles=[]), "quantiles is empty"),
+        ("histogram", lambda m, a: m["params"].update(n_jobs=2), "has .* too"),
         ("images", lambda m, a: m.update(n_channels=3), "'offsets' must have 4 entries"),
     ],
 )
@@ -281,8 +291,14 @@ def test_random_damage_is_refused_or_harmless(name, data):
     bits = len(transformer.describe())
     assert bits == transformer.n_bits_out_
     if hasattr(transformer, "n_channels_"):
-        image = np.zeros((1, 2, 3, transformer.n_channels_))
-        assert transformer.transform(image).shape == (1, 2, 3, bits)
+        shape = (5, 6, transformer.n_channels_)
+        try:
+            expected = transformer.bits_shape(shape)
+        except ValueError as error:
+            assert "cell" in str(error) and "is larger than the images" in str(error)
+            return
+        assert transformer.transform(np.zeros((1, *shape))).shape == (1, *expected)
+        assert expected[-1] == bits
     else:
         names = getattr(transformer, "feature_names_in_", None)
         row = np.full((1, transformer.n_features_in_), np.nan)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import cotm
 from cotm import BitFeature, Condition, EdgeThermometer, _native
-from cotm.booleanize import edges
+from cotm.booleanize import edges, image_base
 from cotm.booleanize.filters import FILTERS, PARTS, image_planes, kernels_of, response
 from cotm.conditions import is_possible, simplify
 
@@ -59,7 +59,7 @@ def test_transform_equals_the_definition(shape, make, monkeypatch):
             again = EdgeThermometer(n_jobs=n_jobs).fit_transform(images)
             np.testing.assert_array_equal(again, bits)
         with monkeypatch.context() as patch:
-            patch.setattr(edges, "_BLOCK_BITS", 1)  # an image at a time
+            patch.setattr(image_base, "_BLOCK_BITS", 1)  # an image at a time
             np.testing.assert_array_equal(transformer.transform(images.astype(float)), bits)
             patch.setattr(edges, "native_core", lambda: None)
             np.testing.assert_array_equal(transformer.transform(images), bits)

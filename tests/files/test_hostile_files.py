@@ -62,6 +62,8 @@ def models():
     yield small(patch_shape=(5,), booleanize=cotm.Thermometer(2)).fit(DIGITS_X[:60], y)
     yield small(booleanize=None).fit(signal, np.eye(10, dtype=int)[y])
     yield small().fit(IRIS_X, np.datetime64("2020-01-01") + IRIS_Y)
+    cells = cotm.GradientHistogram((2, 3), quantiles=(0.5,))
+    yield small(patch_shape=(2, 2), booleanize=cells).fit(IMAGES * 15, y)
     yield small(patch_shape=(3, 3), augment=cotm.Augmentation((1, 2), flip=True)).fit(IMAGES, y)
 
 

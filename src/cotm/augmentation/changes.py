@@ -9,21 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from ..core.angles import SINE_BITS, TURN, cosine, sine
 from ..core.checks import check_choice, check_flag, check_integer, check_number, shortened
 from ..core.extension import native_core
 from ..core.randomness import Purpose, hash32, make_key, new_seed, step_key
 from ..core.system import resolve_n_jobs
 from .resampling import UNCHANGED, UNIT, resample
 
-#: Angles are whole numbers of so many parts of a turn.
-TURN = 1 << 16
-
 #: Images shrink to a tenth at the least.
 _MOST_ZOOM = 0.9
 _MOST_SHIFT = 1 << 15
-
-#: Sines are computed in so many bits after the point, and used with those of `UNIT`.
-_BITS = 30
 
 # Pixels that keep a thread busy long enough to be worth its start.
 _THREAD_PIXELS = 500_000
@@ -192,19 +187,19 @@ class Changes:
         right = _between(shifts[1], self.columns)
         factor = UNIT * UNIT // (UNIT + _between(zoomed, self.zoom))
         angle = _between(turned, self.angle)
-        cosine, sine = (
-            factor * part + (1 << _BITS - 1) >> _BITS
-            for part in (_sine(angle + TURN // 4), _sine(angle))
+        along, across = (
+            factor * part + (1 << SINE_BITS - 1) >> SINE_BITS
+            for part in (cosine(angle), sine(angle))
         )
         # An image is mirrored first and shifted last, so a map to where its pixels come from
         # begins with the shift: 2 * UNIT parts of half a pixel each.
-        y0 = -2 * (cosine * down + sine * right)
-        x0 = -2 * (cosine * right - sine * down)
+        y0 = -2 * (along * down + across * right)
+        x0 = -2 * (along * right - across * down)
         sign_y = np.where(vertical < 2**31, -1, 1) if self.flip_vertical else 1
         sign_x = np.where(horizontal < 2**31, -1, 1) if self.flip else 1
         maps = np.stack(
             [
-                *(sign_y * cosine, sign_y * sine, sign_x * -sine, sign_x * cosine),
+                *(sign_y * along, sign_y * across, sign_x * -across, sign_x * along),
                 *(sign_y * y0, sign_x * x0),
             ],
             axis=1,
@@ -241,20 +236,3 @@ def as_pixels(images: NDArray[Any]) -> NDArray[Any]:
 def _between(draws: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """Whole numbers from -most to most, each as likely as any other."""
     return (draws * (2 * most + 1) >> 32) - most
-
-
-def _sine(angle: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The sine of an angle in parts of a TURN, in 2**_BITS parts of one: its series, in integers.
-
-    The angle is less than a turn.
-    """
-    half = TURN // 2
-    angle = (angle + half) % TURN - half
-    quarter = np.minimum(np.abs(angle), half - np.abs(angle))
-    x = quarter * 6_746_518_852 // TURN  # 2 pi, in 2**-30
-    square = x * x >> _BITS
-    one = 1 << _BITS
-    series = np.full_like(x, one)
-    for odd in (13, 11, 9, 7, 5, 3):
-        series = one - (square * series >> _BITS) // (odd * (odd - 1))
-    return np.sign(angle) * (x * series >> _BITS)

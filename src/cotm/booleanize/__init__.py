@@ -3,6 +3,8 @@
 from .described import bit_features_of, plain_array
 from .descriptions import BitFeature, features_from_state, features_to_state
 from .edges import EdgeThermometer
+from .histograms import GradientHistogram
+from .image_base import ImageBooleanizer
 from .images import AdaptiveGaussianThreshold, ImageThermometer
 from .state import booleanizer_from_state, is_own
 from .tabular import Booleanizer, Categories, Thermometer
@@ -14,6 +16,8 @@ __all__ = [
     "Booleanizer",
     "Categories",
     "EdgeThermometer",
+    "GradientHistogram",
+    "ImageBooleanizer",
     "ImageThermometer",
     "SetOfWords",
     "Thermometer",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,19 +14,11 @@ from ..core.decoding import expect_keys
 from ..core.extension import native_core
 from ..core.system import resolve_n_jobs
 from .descriptions import BitFeature
-from .filters import FILTERS, PARTS, image_planes, kernels_of
+from .filters import FILTERS, image_planes, kernels_of
 from .image_base import ImageBooleanizer, check_bytes, image_meta, read_image_meta
-
-# More than anyone needs, so that a damaged model file cannot ask for all memory.
-_MAX_QUANTILES = 64
-
-# Bits per call of the native core, after which Ctrl-C is heard, and bits that keep a thread busy
-# long enough to be worth its start.
-_BLOCK_BITS = 64_000_000
-_THREAD_BITS = 1_000_000
+from .quantiles import listed, quantile_feature, quantile_of, quantile_parts
 
 _LISTS = ("filters", "levels", "positive", "negative")
-_QUARTILES = {2500: "1st quartile", 5000: "median", 7500: "3rd quartile"}
 
 
 class EdgeThermometer(ImageBooleanizer):
@@ -98,7 +88,7 @@ class EdgeThermometer(ImageBooleanizer):
 
     def _parameters(self) -> tuple[tuple[str, ...], list[int], list[int], list[int]]:
         """Names of filters and quantiles in integer parts, checked."""
-        filters = _listed("filters", self.filters)
+        filters = listed("filters", self.filters)
         for name in filters:
             if not isinstance(name, str) or name not in FILTERS:
                 raise ValueError(
@@ -107,7 +97,9 @@ class EdgeThermometer(ImageBooleanizer):
                 )
         if len({*filters}) < len(filters):
             raise ValueError(f"filters={shortened(self.filters)} must differ from each other")
-        levels, positive, negative = (_parts(name, getattr(self, name)) for name in _LISTS[1:])
+        levels, positive, negative = (
+            quantile_parts(name, getattr(self, name)) for name in _LISTS[1:]
+        )
         if not levels and not (filters and positive + negative):
             raise ValueError(
                 "there are neither levels nor filters with quantiles, so images would become no "
@@ -156,33 +148,26 @@ class EdgeThermometer(ImageBooleanizer):
         """
         check_is_fitted(self)
         filters, *quantiles = self._parameters()
-        images = self._channels(X)
-        kernels = kernels_of(filters)
-        bits = np.empty((*images.shape[:3], self.n_bits_out_), dtype=np.uint8)
-        per_image = max(1, images.shape[1] * images.shape[2] * self.n_bits_out_)
-        step = max(1, _BLOCK_BITS // per_image)
-        native = native_core()
-        for begin in range(0, len(images), step):
-            block = np.ascontiguousarray(images[begin : begin + step], dtype=np.uint8)
-            out = bits[begin : begin + step]
+        images, kernels, native = self._channels(X), kernels_of(filters), native_core()
+
+        def make(block: NDArray[np.uint8], out: NDArray[np.uint8], threads: int) -> None:
             if native is None:
                 out[...] = image_planes(block, kernels, *quantiles)
             else:
-                threads = resolve_n_jobs(self.n_jobs, out.size / _THREAD_BITS)
-                native.image_planes(
-                    block, kernels, *(np.array(q, dtype=np.int32) for q in quantiles), threads, out
-                )
-        return self._described(bits)
+                lists = (np.array(parts, dtype=np.int32) for parts in quantiles)
+                native.image_planes(block, kernels, *lists, threads, out)
+
+        return self._in_blocks(images, make)
 
     def _channel_features(self, name: str, channel: int) -> list[BitFeature]:
         filters, levels, positive, negative = self._parameters()
         prefix = "" if self.n_channels_ == 1 else f"{name} "
         # Values are the quantiles: in this order one threshold lies above the other, which is
         # all that rules need to know to leave out what follows.
-        features = [_feature(name, ">", part) for part in levels]
+        features = [quantile_feature(name, ">", part) for part in levels]
         for title in filters:
-            features += [_feature(prefix + title, ">", part) for part in positive]
-            features += [_feature(prefix + title, "<", part) for part in negative]
+            features += [quantile_feature(prefix + title, ">", part) for part in positive]
+            features += [quantile_feature(prefix + title, "<", part) for part in negative]
         return features
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -195,7 +180,7 @@ class EdgeThermometer(ImageBooleanizer):
         """
         check_is_fitted(self)
         filters, *quantiles = self._parameters()
-        lists = ([_quantile(part) for part in parts] for parts in quantiles)
+        lists = ([quantile_of(part) for part in parts] for parts in quantiles)
         return image_meta(self, dict(zip(_LISTS, [[*filters], *lists], strict=True))), {}
 
     @classmethod
@@ -204,40 +189,3 @@ class EdgeThermometer(ImageBooleanizer):
         expect_keys(arrays, (), "arrays")
         filters, levels, positive, negative = (tuple(params[name]) for name in _LISTS)
         return cls(filters, levels, positive, negative)._adopt(n_channels)
-
-
-def _listed(name: str, values: Any) -> list[Any]:
-    if not isinstance(values, list | tuple | np.ndarray) or np.ndim(values) != 1:
-        raise ValueError(f"{name}={shortened(values)} must be a list or tuple")
-    if len(values) > _MAX_QUANTILES:
-        raise ValueError(f"{name} has {len(values)} entries, but at most {_MAX_QUANTILES} fit")
-    return [*values]
-
-
-def _parts(name: str, values: Any) -> list[int]:
-    """Quantiles in integer parts, checked."""
-    parts = []
-    for value in _listed(name, values):
-        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        part = round(value * PARTS) if is_number and 0 <= value < 1 else PARTS
-        # What is left after rounding is what floats cannot hold of decimals.
-        if part >= PARTS or abs(value * PARTS - part) > 1e-6:
-            raise ValueError(
-                f"{name} holds {value!r:.200}; each must be a number from 0 up and below 1, with "
-                "at most four decimals"
-            )
-        parts.append(int(part))
-    if any(low >= high for low, high in itertools.pairwise(parts)):
-        raise ValueError(f"{name}={shortened(values)} must increase")
-    return parts
-
-
-def _quantile(part: int) -> float:
-    return part / PARTS if part else 0
-
-
-def _feature(column: str, op: str, part: int) -> BitFeature:
-    text = _QUARTILES.get(part, f"quantile {part / PARTS:g}") if part else "0"
-    if op == "<" and part:
-        return BitFeature(column, op, -_quantile(part), f"-{text}")
-    return BitFeature(column, op, _quantile(part), text)

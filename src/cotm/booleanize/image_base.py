@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.decoding import expect, expect_keys, expect_type
+from ..core.system import resolve_n_jobs
 from .described import Description, with_description
 from .descriptions import BitFeature
 from .frames import unmask
@@ -18,6 +21,11 @@ from .packing import VERSION
 
 #: Pixels per block of work: large enough for NumPy, small enough for the processor's cache.
 BLOCK = 200_000
+
+# Bits per call of the native core, after which Ctrl-C is heard, and bits that keep a thread busy
+# long enough to be worth its start.
+_BLOCK_BITS = 64_000_000
+_THREAD_BITS = 1_000_000
 
 # More than anyone needs, so that a damaged model file cannot ask for all memory.
 _MAX_CHANNELS = 65536
@@ -27,6 +35,22 @@ class ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     """What the booleanizers for images share."""
 
     n_channels_: int
+    n_bits_out_: int
+    n_jobs: int | None = None
+
+    def bits_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of the bits of one image.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of the image, (H, W) or (H, W, C).
+
+        Returns
+        -------
+        tuple of int
+        """
+        return (*shape[:2], self.n_bits_out_)
 
     def _channels(self, X: Any, *, fitting: bool = False) -> NDArray[Any]:
         """Images as (N, H, W, C), checked."""
@@ -56,6 +80,21 @@ class ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """Raise a ValueError for pixels that this booleanizer cannot take."""
         raise NotImplementedError
 
+    def _in_blocks(
+        self,
+        images: NDArray[Any],
+        make: Callable[[NDArray[np.uint8], NDArray[np.uint8], int], None],
+    ) -> NDArray[np.uint8]:
+        """Bits of checked images of bytes: ``make(block, out, threads)`` writes some at a time."""
+        shape = self.bits_shape(images.shape[1:])
+        bits = np.empty((len(images), *shape), dtype=np.uint8)
+        step = max(1, _BLOCK_BITS // max(1, math.prod(shape)))
+        for begin in range(0, len(images), step):
+            block = np.ascontiguousarray(images[begin : begin + step], dtype=np.uint8)
+            out = bits[begin : begin + step]
+            make(block, out, resolve_n_jobs(self.n_jobs, out.size / _THREAD_BITS))
+        return self._described(bits)
+
     def _channel_features(self, name: str, channel: int) -> list[BitFeature]:
         """What each bit of one input channel, called ``name``, means."""
         raise NotImplementedError
@@ -78,16 +117,17 @@ class ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 f"shape={tuple(shape)} must have the {self.n_channels_} channels of the training "
                 "images"
             )
-        names = (
-            ["pixel"]
-            if self.n_channels_ == 1
-            else [f"channel {channel}" for channel in range(self.n_channels_)]
-        )
         return [
             feature
-            for channel, name in enumerate(names)
+            for channel, name in enumerate(self._channel_names())
             for feature in self._channel_features(name, channel)
         ]
+
+    def _channel_names(self) -> list[str]:
+        """What the channels are called that have bits of their own."""
+        if self.n_channels_ == 1:
+            return ["pixel"]
+        return [f"channel {channel}" for channel in range(self.n_channels_)]
 
     def _described(self, bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
         description = Description(partial(list, self.describe()))

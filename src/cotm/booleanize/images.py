@@ -101,6 +101,20 @@ class AdaptiveGaussianThreshold(ImageBooleanizer):
         self.n_channels_ = self.n_bits_out_ = n_channels
         return self
 
+    def bits_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of the bits of one image: that of the image.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of the image, (H, W) or (H, W, C).
+
+        Returns
+        -------
+        tuple of int
+        """
+        return tuple(shape)
+
     def _check_values(self, images: NDArray[Any]) -> None:
         check_bytes(images)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..core.decoding import UnknownError, Upgrade, damage_in, expect, upgraded
 from .edges import EdgeThermometer
+from .histograms import GradientHistogram
 from .images import AdaptiveGaussianThreshold, ImageThermometer
 from .packing import VERSION
 from .tabular import Booleanizer, Categories, Thermometer
@@ -19,6 +20,7 @@ _CLASSES = {
         AdaptiveGaussianThreshold,
         ImageThermometer,
         EdgeThermometer,
+        GradientHistogram,
     )
 }
 
@@ -43,8 +45,8 @@ def booleanizer_from_state(meta: dict[str, Any], arrays: dict[str, Any]) -> Any:
 
     Returns
     -------
-    Thermometer, Categories, Booleanizer, AdaptiveGaussianThreshold, ImageThermometer or
-    EdgeThermometer
+    Thermometer, Categories, Booleanizer, AdaptiveGaussianThreshold, ImageThermometer,
+    EdgeThermometer or GradientHistogram
 
     Raises
     ------

@@ -83,9 +83,15 @@ def patch_features(image: NDArray[np.uint8], grid: PatchGrid) -> NDArray[np.uint
 
 
 def image_grid(
-    shape: tuple[int, ...], patch_shape: tuple[int, ...], stride: tuple[int, ...]
+    shape: tuple[int, ...],
+    patch_shape: tuple[int, ...],
+    stride: tuple[int, ...],
+    made_by: str = "",
 ) -> PatchGrid:
-    """The grid for examples of a shape (without N): (H, W[, C]), or (length[, C]) in 1-D."""
+    """The grid for examples of a shape (without N): (H, W[, C]), or (length[, C]) in 1-D.
+
+    ``made_by`` is what made the shape another one than the user's.
+    """
     dimensions = len(patch_shape)
     if len(shape) not in (dimensions, dimensions + 1):
         expected = (
@@ -99,8 +105,8 @@ def image_grid(
     channels = shape[dimensions] if len(shape) > dimensions else 1
     if any(p > s for p, s in zip(patch_shape, size, strict=True)):
         raise ValueError(
-            f"patch_shape={patch_shape} is larger than the image, which is {size}; "
-            "use a patch that fits into it"
+            f"patch_shape={patch_shape} is larger than the image, which is {size}"
+            f"{made_by and f' as {made_by} makes it'}; use a patch that fits into it"
         )
     if min(shape, default=0) < 1:
         raise ValueError(f"X has images of shape {shape}, which hold no pixels")

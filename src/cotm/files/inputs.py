@@ -8,9 +8,7 @@ import math
 from typing import Any
 
 from ..booleanize import (
-    AdaptiveGaussianThreshold,
-    EdgeThermometer,
-    ImageThermometer,
+    ImageBooleanizer,
     booleanizer_from_state,
     features_from_state,
     features_to_state,
@@ -200,13 +198,13 @@ def _bits_shape(booleanizer: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape
     kind, n_bits = type(booleanizer).__name__, booleanizer.n_bits_out_
     expect(n_bits >= 1, f"its {kind} makes no bits")
-    if isinstance(booleanizer, AdaptiveGaussianThreshold | EdgeThermometer | ImageThermometer):
+    if isinstance(booleanizer, ImageBooleanizer):
         channels = shape[2] if len(shape) == 3 else 1
         expect(
             len(shape) in (2, 3) and channels == booleanizer.n_channels_,
             f"its {kind} has {booleanizer.n_channels_} channels, but examples are {shape}",
         )
-        return shape if isinstance(booleanizer, AdaptiveGaussianThreshold) else (*shape[:2], n_bits)
+        return booleanizer.bits_shape(shape)
     columns = booleanizer.n_features_in_
     expect(shape == (columns,), f"its {kind} has {columns} columns, but examples are {shape}")
     return (n_bits,)

@@ -163,7 +163,9 @@ class InputReader:
             )
         if self.reads_images:
             assert self.patch_shape is not None
-            self.grid = image_grid(tuple(bits.shape[1:]), self.patch_shape, self.stride)
+            made_by = type(self.booleanizer).__name__ if self.booleanizer is not None else ""
+            shape = tuple(bits.shape[1:])
+            self.grid = image_grid(shape, self.patch_shape, self.stride, made_by)
         else:
             self.grid = PatchGrid.flat(bits.shape[1])
         known = self.booleanizer is None and features and len(features) == self.grid.channels
