@@ -18,6 +18,7 @@ from . import (
     imdb_imbalance,
     interpret_xor,
     learning_speed,
+    records,
 )
 from .report import Report
 from .runs import Options, Runs
@@ -74,6 +75,11 @@ EXPERIMENTS = {
     "better-fashion-mnist": Experiment(
         "Fashion-MNIST with 500 clauses: settings chosen on held-out images, then tested.",
         partial(better_settings.run, data_set="fashion-mnist"),
+    ),
+    "records": Experiment(
+        "The best settings found: five data sets, from few graded clauses to many.",
+        records.run,
+        takes_clauses=False,
     ),
 }
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -75,6 +76,10 @@ class Run:
     parameters: dict[str, Any]  # of the classifier
     epochs: int
     seed: int
+    #: Parameters that settings cannot hold, as transformers; `data_name` stands for them, too.
+    objects: dict[str, Any] = field(default_factory=dict)
+    #: How many of the last states vote together, as `average` has it, beside each state alone.
+    voting: int = 1
     #: Turns predictions and test labels into the figures that are recorded after each epoch.
     measure: Callable[[NDArray[Any], NDArray[Any]], dict[str, float]] = measure_accuracy
 
@@ -192,12 +197,17 @@ class Runs:
         """Train one machine, test it after every epoch, and write its file."""
         curve = Curve(run.settings(), [])
         X, y, X_test, y_test = run.data
+        recent: deque[Any] = deque(maxlen=run.voting)  # votes after the last epochs
 
         def test(model: Any, record: dict[str, Any]) -> None:
             began = time.perf_counter()
             predicted = model.predict(X_test)
             seconds = time.perf_counter() - began
             figures = run.measure(predicted, y_test)
+            if run.voting > 1:
+                recent.append(model.votes(X_test))
+                voted = model.classes_[np.argmax(sum(recent), axis=1)]
+                figures["voting_accuracy"] = float(np.mean(voted == y_test))
             times = {"train_seconds": record["seconds"], "test_seconds": seconds}
             curve.epochs.append({"epoch": record["epoch"], **figures, **times})
 
@@ -210,6 +220,7 @@ class Runs:
             "callbacks": [test],
             "booleanize": None,
             "verbose": verbose,
+            **run.objects,
         }
         if run.kind == "coalesced":
             model: Any = CoTMClassifier(**parameters)
