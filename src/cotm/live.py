@@ -331,15 +331,7 @@ class LiveMachine:
 
 def _train_slice(backend: Backend, part: Part, step: int, first: int, last: int) -> TrainCounts:
     """The rows from first to last of the pass that began at a step, all in one part."""
-    return backend.train(
-        part.data,
-        part.targets,
-        part.scales,
-        part.order,
-        step + part.first,
-        first - part.first,
-        last - part.first,
-    )
+    return backend.train(part.data, part.targets, part.scales, part.order, step, first, last)
 
 
 def _trained(live: Moment) -> Spec:

@@ -93,11 +93,15 @@ def test_backends_and_threads_give_the_same_bits(rows):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(("first", "most", "size"), [(1, 4096, 10**9), (7, 9, 10**9), (5, 99, 1)])
 def test_the_parts_of_a_pass_do_not_show(n_jobs, first, most, size, monkeypatch):
-    expected = state(small().fit(X, Y))
+    options = {"drop_clauses": 0.4, "n_jobs": n_jobs}  # the same ones sleep in the whole pass
+    expected = state(small(**options).fit(X, Y))
+    by_hand = trained_by_hand(small(**options), X, Y, 4, shuffle=True)
+    assert state(by_hand)[:3] == expected[:3]
     monkeypatch.setattr(feeding, "_FIRST_ROWS", first)
     monkeypatch.setattr(feeding, "_MOST_ROWS", most)
     monkeypatch.setattr(feeding, "_MOST_BYTES", size)
-    assert state(small(n_jobs=n_jobs).fit(X, Y)) == expected
+    for backend in ("native", "reference"):
+        assert state(small(**options, backend=backend).fit(X, Y)) == expected
 
 
 def test_no_more_than_a_few_parts_are_held(monkeypatch):

@@ -22,13 +22,12 @@ _FIRST_ROWS, _MOST_ROWS, _MOST_BYTES = 64, 4096, 64_000_000
 
 
 class Part(NamedTuple):
-    """Rows of a pass that a backend has at hand, in the order in which they are presented."""
+    """What a backend gets for rows of a pass: up to ``last``, from where the part before ended."""
 
     data: Any
     targets: NDArray[np.uint8]
     scales: NDArray[np.uint64]
-    order: NDArray[np.int64]
-    first: int  # of the rows of the pass
+    order: NDArray[np.int64]  # of the pass, in rows of the data; what was presented before is 0
     last: int
 
 
@@ -45,7 +44,7 @@ def parts_of(
     """
     count, data = len(order), training.data
     if not isinstance(data, ChangingExamples):
-        yield Part(data, training.targets, training.scales, order, 0, count)
+        yield Part(data, training.targets, training.scales, order, count)
         return
     one_scale = len(training.scales) == 1
     borders = _borders(count, data.grid)
@@ -56,8 +55,7 @@ def parts_of(
                 backend.prepare(examples),
                 np.ascontiguousarray(training.targets[rows]),
                 training.scales if one_scale else training.scales[rows],
-                np.arange(last - first, dtype=np.int64),
-                first,
+                np.maximum(np.arange(-first, last - first, dtype=np.int64), 0),
                 last,
             )
 
