@@ -1,5 +1,6 @@
 """Checkpoints: a killed training ends where an uninterrupted one does."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from command_line import hiding
 from sklearn.datasets import load_digits
 
 import cotm
@@ -25,16 +27,18 @@ model.fit(X, y)
 """
 
 
-def parameters(early):
-    shared = {"n_clauses": 300, "epochs": 120, "random_state": 5}
-    return {**shared, "early_stopping": early, "patience": 120}
+@functools.cache
+def uninterrupted(early):
+    X, y = load_digits(return_X_y=True)
+    options = {"n_clauses": 300, "epochs": 120, "early_stopping": early, "patience": 120}
+    return CoTMClassifier(**options, random_state=5).fit(X, y)
 
 
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_killed_training_resumes_exactly(early, number, tmp_path):
     path = tmp_path / "checkpoint.cotm"
-    script = TRAINING.format(early=early, when="every=2")
+    script = hiding("pandas") + TRAINING.format(early=early, when="every=2")
     process = subprocess.Popen([sys.executable, "-c", script, path], stderr=subprocess.PIPE)
     deadline = time.monotonic() + 120
     while not path.exists():
@@ -53,7 +57,7 @@ def test_killed_training_resumes_exactly(early, number, tmp_path):
     done = len(resumed.history_)
     assert 2 <= done < 120 and done % 2 == 0
     resumed.fit(X, y, resume=True)
-    whole = CoTMClassifier(**parameters(early)).fit(X, y)
+    whole = uninterrupted(early)
     assert len(resumed.history_) == len(whole.history_) == 120
     assert np.array_equal(resumed.memory_, whole.memory_)
     assert np.array_equal(resumed.weights_, whole.weights_)

@@ -30,8 +30,8 @@ def grades(spec: Spec, actions: Bool, literals: NDArray[np.uint8]) -> Int:
     A miss is an included literal of the patch that is 0. With a tolerance of 1 this is the paper's
     And(Imply(A, x)). A clause that includes nothing has 1 everywhere.
     """
-    absent = 1 - literals.T
-    misses = np.stack([absent[row].sum(axis=0, dtype=np.int64) for row in actions])
+    # NumPy multiplies matrices of integers slowly. Counts of literals are exact as floats too.
+    misses = (actions.astype(float) @ (1 - literals.T).astype(float)).astype(np.int64)
     included = actions.sum(axis=1, dtype=np.int64)[:, None]
     graded = np.maximum(0, np.minimum(spec.tolerance, included) - misses)
     return np.where(included == 0, 1, graded)
