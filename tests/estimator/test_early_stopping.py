@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import cotm
-from cotm import Checkpoint, CoTMClassifier, Thermometer, TMClassifier
+from cotm import Checkpoint, CoTMClassifier, CoTMComposite, Thermometer, TMClassifier
 from cotm.model import probabilities
 
 RNG = np.random.default_rng(3)
@@ -433,3 +433,25 @@ def test_metadata_routing():
 def test_cloning_keeps_scoring():
     for scoring in ("roc_auc", RECALL):
         assert repr(clone(small(scoring=scoring)).scoring) == repr(scoring)
+
+
+# Composites ----------------------------------------------------------------------------
+
+
+def test_every_member_of_a_composite_stops_by_the_eval_set():
+    members = [("one", small(patience=3, epochs=60)), ("two", small(TMClassifier, patience=2))]
+    both = CoTMComposite(members).fit(X, Y, **EVAL)
+    for (_, model), fitted in zip(members, both.estimators_, strict=True):
+        assert state(fitted) == state(clone(model).fit(X, Y, **EVAL))
+    apart = {"one": X, "two": X[:, :5]}, {"one": X_VAL, "two": X_VAL[:, :5]}
+    both = CoTMComposite(members).fit(apart[0], Y, eval_set=(apart[1], Y_VAL))
+    assert both.estimators_[1].n_features_in_ == 5
+    with pytest.raises(ValueError, match="X is a dictionary with"):
+        CoTMComposite(members).fit(apart[0], Y, eval_set=({"one": X_VAL}, Y_VAL))
+
+
+def test_a_composite_with_a_pipeline_refuses_an_eval_set():
+    composite = CoTMComposite([("line", make_pipeline(Thermometer(3), small()))])
+    with pytest.raises(ValueError, match=r"eval_set: the member 'line' is a pipeline"):
+        composite.fit(IRIS_X, IRIS_Y, eval_set=(IRIS_X, IRIS_Y))
+    assert not hasattr(composite, "estimators_")
