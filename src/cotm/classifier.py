@@ -11,6 +11,7 @@ from .augmentation import Augmentation
 from .estimator.base import TsetlinClassifier
 from .estimator.documentation import with_documentation_of
 from .estimator.training import Callback
+from .estimator.validation import Scorer
 from .model.inputs import BitTransformer
 
 
@@ -89,12 +90,16 @@ class CoTMClassifier(TsetlinClassifier):
     shuffle : bool, default=True
         Present examples in a new order each epoch.
     early_stopping : bool, default=False
-        Hold out a share of the examples, stop when the accuracy on them gets no better, and keep
-        the best epoch's state.
+        Hold out a share of the examples, stop when the score on them gets no better, and keep
+        the best epoch's state. An ``eval_set`` passed to ``fit`` does the same with examples of
+        your own.
+    scoring : str or callable, default=None
+        That score: the name of a scikit-learn scorer, as "neg_log_loss" or "roc_auc_ovr", or
+        ``scorer(estimator, X, y)``, the higher the better. None: the accuracy.
     validation_fraction : float, default=0.1
-        The share that early stopping holds out.
+        The share that early stopping holds out where there is no ``eval_set``.
     patience : int, default=10
-        Epochs without a better accuracy after which early stopping ends the training.
+        Epochs without a better score after which early stopping ends the training.
     warm_start : bool, default=False
         ``fit`` goes on for ``epochs`` more instead of beginning anew.
     callbacks : list of callables, default=None
@@ -130,7 +135,7 @@ class CoTMClassifier(TsetlinClassifier):
         Examples presented so far.
     history_ : list of dict
         A :class:`cotm.Record` for each of the last 10,000 epochs: ``epoch``, ``train_accuracy``,
-        ``seconds`` and, with early stopping, ``validation_accuracy``.
+        ``seconds`` and, with early stopping, ``validation_accuracy`` and ``validation_score``.
     classes_ : array
         The labels, in the order of the outputs.
     n_features_in_ : int
@@ -217,6 +222,7 @@ class CoTMClassifier(TsetlinClassifier):
         class_weight: dict[Any, float] | str | None = None,
         shuffle: bool = True,
         early_stopping: bool = False,
+        scoring: str | Scorer | None = None,
         validation_fraction: float = 0.1,
         patience: int = 10,
         warm_start: bool = False,
@@ -251,6 +257,7 @@ class CoTMClassifier(TsetlinClassifier):
         self.class_weight = class_weight
         self.shuffle = shuffle
         self.early_stopping = early_stopping
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.warm_start = warm_start
@@ -323,6 +330,7 @@ class TMClassifier(TsetlinClassifier):
         class_weight: dict[Any, float] | str | None = None,
         shuffle: bool = True,
         early_stopping: bool = False,
+        scoring: str | Scorer | None = None,
         validation_fraction: float = 0.1,
         patience: int = 10,
         warm_start: bool = False,
@@ -358,6 +366,7 @@ class TMClassifier(TsetlinClassifier):
         self.class_weight = class_weight
         self.shuffle = shuffle
         self.early_stopping = early_stopping
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.warm_start = warm_start

@@ -19,6 +19,7 @@ from .estimator.composition import (
     check_input,
     classifier_of,
     composed,
+    eval_sets_of,
     input_of,
 )
 from .model.joining import SCALES, UNIT
@@ -149,7 +150,9 @@ class CoTMComposite(ClassifierMixin, _BaseComposition):  # type: ignore[misc]
 
     # Training ------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, eval_set: Any = None
+    ) -> Self:
         """Train a copy of each member on the same examples, and measure their votes.
 
         Whatever is raised on the way, the composite stays as it was. So it does on Ctrl-C,
@@ -163,6 +166,9 @@ class CoTMComposite(ClassifierMixin, _BaseComposition):  # type: ignore[misc]
             (N,) labels of any type, or (N, m) of 0 and 1 for several labels at once.
         sample_weight : array of (N,), optional
             As in :meth:`cotm.CoTMClassifier.fit`.
+        eval_set : tuple of (X, y), optional
+            Every member stops by these examples, at an epoch of its own; X may be a dictionary
+            as above. A pipeline would pass them on as they are, so it is refused.
 
         Returns
         -------
@@ -174,7 +180,8 @@ class CoTMComposite(ClassifierMixin, _BaseComposition):  # type: ignore[misc]
         pairs = self._checked_estimators()
         names = [name for name, _ in pairs]
         check_input(X, names)
-        jobs = [(model, input_of(X, name), y, sample_weight) for name, model in pairs]
+        sets = eval_sets_of(eval_set, pairs)
+        jobs = [(model, input_of(X, name), y, sample_weight, sets[name]) for name, model in pairs]
         if joblib.effective_n_jobs(self.n_jobs) == 1:
             # In a worker of joblib, even if it is the only one, members would take one thread.
             models = [_trained(*job) for job in jobs]
@@ -373,11 +380,13 @@ class CoTMComposite(ClassifierMixin, _BaseComposition):  # type: ignore[misc]
         return [rule for _, rule in sorted(ranked, key=lambda pair: pair[0])[:top]]
 
 
-def _trained(model: Any, X: Any, y: Any, sample_weight: ArrayLike | None) -> Any:
+def _trained(
+    model: Any, X: Any, y: Any, sample_weight: ArrayLike | None, eval_set: tuple[Any, Any] | None
+) -> Any:
     """A copy of a member, fitted."""
     model = clone(model)
-    if sample_weight is None:
-        return model.fit(X, y)
+    given = {"sample_weight": sample_weight, "eval_set": eval_set}
+    given = {name: value for name, value in given.items() if value is not None}
     if hasattr(model, "steps"):
-        return model.fit(X, y, **{f"{model.steps[-1][0]}__sample_weight": sample_weight})
-    return model.fit(X, y, sample_weight=sample_weight)
+        given = {f"{model.steps[-1][0]}__{name}": value for name, value in given.items()}
+    return model.fit(X, y, **given)

@@ -230,15 +230,16 @@ def test_every_option_reaches_the_classifier(folder: Path, tmp_path: Path) -> No
         "--max-literals", 6, "--max-weight", 50, "--memory-depth", 64, "--e", 0.5, "--average", 2,
         "--e-scales", "type2", "--no-boost", "--class-weight", "balanced",
         "--patch-shape", "3,4", "--image-shape", "8,8", "--stride", "2,1", "--early-stopping",
-        "--patience", 7, "--validation-fraction", 0.25, "--jobs", 2, "--backend", "native",
-        "--seed", 9, "--augment", "shift=1,flip",
+        "--scoring", "roc_auc", "--patience", 7, "--validation-fraction", 0.25, "--jobs", 2,
+        "--backend", "native", "--seed", 9, "--augment", "shift=1,flip",
     )  # fmt: skip
     expected = {
         "n_clauses": 30, "T": 20, "s": 4.5, "epochs": 2, "max_literals": 6, "max_weight": 50,
         "average": 2, "memory_depth": 64, "e": 0.5, "e_scales": "type2",
         "boost_true_positive": False, "class_weight": "balanced",
         "patch_shape": (3, 4), "image_shape": (8, 8),
-        "stride": (2, 1), "early_stopping": True, "patience": 7, "validation_fraction": 0.25,
+        "stride": (2, 1), "early_stopping": True, "scoring": "roc_auc", "patience": 7,
+        "validation_fraction": 0.25,
         "n_jobs": 2, "backend": "native", "random_state": 9,
         "augment": cotm.Augmentation(shift=1, flip=True),
     }  # fmt: skip

@@ -300,6 +300,7 @@ def bits_model():
         include_depth=20,
         negatives="focused",
         drop_clauses=0.3,
+        scoring="f1_macro",
         weighted=False,
         booleanize=None,
         backend="native",

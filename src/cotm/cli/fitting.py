@@ -43,7 +43,7 @@ def resumed_model(path: Path, kind: ModelKind | None, given: dict[str, Any]) -> 
         raise ValueError(f"{path} is a composite, whose training cannot be resumed")
     # Early stopping ends by going back to the best epoch: what would follow is another
     # training than a longer one from the beginning.
-    if model.early_stopping and model._progress.best is None:
+    if _stops_early(model) and model._progress.best is None:
         raise ValueError(f"{path} is finished: early stopping has kept the best epoch")
     parameters = model.get_params()
     differing = [
@@ -65,9 +65,14 @@ def resumed_model(path: Path, kind: ModelKind | None, given: dict[str, Any]) -> 
             "and a training can only be made longer"
         )
     model.set_params(**{name: given[name] for name in _CHANGEABLE if name in given})
-    if not model.early_stopping and model._progress.epochs >= model.epochs:
+    if not _stops_early(model) and model._progress.epochs >= model.epochs:
         raise ValueError(f"{path} has its {model.epochs} epochs; to train longer, set --epochs")
     return model
+
+
+def _stops_early(model: Any) -> bool:
+    """Whether its training, with its settings or an ``eval_set``, goes by held-out examples."""
+    return bool(model.early_stopping or model._progress.is_scored)
 
 
 def tell_interrupted() -> None:
@@ -79,20 +84,29 @@ def tell_interrupted() -> None:
         os.write(2, b"\ninterrupted; saving what is finished ...\n")
 
 
-def fit(model: Any, examples: Data, source: Source, out: Path, *, resume: bool) -> float:
+def fit(
+    model: Any,
+    examples: Data,
+    evaluation: Data | None,
+    out: Path,
+    resumption: str,
+    *,
+    resume: bool,
+) -> float:
     """Train and save; the seconds training took. Ctrl-C saves what is finished and ends the
-    program, and no further one disturbs that."""
+    program, and no further one disturbs that; ``resumption`` is how to go on then."""
     finished_before = _finished_epochs(model)
     began = time.perf_counter()
     with InterruptGuard(tell_interrupted) as guard:
         try:
-            model.fit(examples.X, examples.y, resume=resume)
+            eval_set = None if evaluation is None else (evaluation.X, evaluation.y)
+            model.fit(examples.X, examples.y, eval_set=eval_set, resume=resume)
         except KeyboardInterrupt:
             if _finished_epochs(model) == finished_before:
                 say("interrupted before an epoch was finished; nothing was written")
             else:
                 model.save(out)
-                say(_farewell(model, source, out))
+                say(_farewell(model, out, resumption))
             raise typer.Exit(INTERRUPTED) from None
         seconds = time.perf_counter() - began
         model.save(out)
@@ -102,14 +116,13 @@ def fit(model: Any, examples: Data, source: Source, out: Path, *, resume: bool) 
     return seconds
 
 
-def _farewell(model: Any, source: Source, out: Path) -> str:
+def _farewell(model: Any, out: Path, resumption: str) -> str:
     finished = _finished_epochs(model)
-    if finished >= model.epochs and not model.early_stopping:
+    if finished >= model.epochs and not _stops_early(model):
         return f"interrupted after the last epoch; {out} is complete"
-    command = visible(_resume_command(source, out))
     return (
         f"interrupted after epoch {finished} of {model.epochs}; it is saved. Go on with:\n"
-        f"  {command}"
+        f"  {visible(resumption)}"
     )
 
 
@@ -117,13 +130,15 @@ def _finished_epochs(model: Any) -> int:
     return model._progress.epochs if hasattr(model, "machine_") else 0
 
 
-def _resume_command(source: Source, out: Path) -> str:
+def resume_command(source: Source, eval_file: Path | None, out: Path) -> str:
+    """What to type to go on with a training that was interrupted."""
     words = ["cotm", "train", str(source.path), "--out", str(out), "--resume"]
     options = {"--target": source.target, "--separator": source.separator, "--from": source.form}
     if not source.is_table:
         options |= {"--x": source.x, "--y": source.y}
     for option, value in options.items():
         words += [option, value] if value is not None else []
+    words += [] if eval_file is None else ["--eval", str(eval_file)]
     for column in source.drop:
         words += ["--drop", column]
     for text in source.missing or ():

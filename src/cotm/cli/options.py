@@ -280,6 +280,14 @@ _TRAINING: dict[str, tuple[Any, Any]] = {
             help="Hold out some rows, and stop when they get no better.",
         ),
     ),
+    "scoring": (
+        str | None,
+        _stopping(
+            metavar="NAME",
+            help="What to stop by: a scikit-learn scorer, for example neg_log_loss.",
+            show_default="accuracy",
+        ),
+    ),
     "patience": (
         Any,
         _stopping(
@@ -333,6 +341,15 @@ Model = Annotated[
         metavar="KIND",
         help="coalesced: all classes share the rules; weighted or plain: each has its own.",
         show_default="coalesced",
+    ),
+]
+EvalFile = Annotated[
+    Path | None,
+    _stopping(
+        "--eval",
+        metavar="FILE",
+        help="Stop when the rows of this file, read like DATA, get no better.",
+        show_default="none",
     ),
 ]
 CheckpointEvery = Annotated[

@@ -37,12 +37,15 @@ def progress(model: Any) -> dict[str, str]:
     lines = {"epochs": f"{model._progress.epochs} of {model.epochs}"}
     if history:
         lines["training accuracy"] = f"{percent(history[-1]['train_accuracy'])} in the last epoch"
-    scores = [record.get("validation_accuracy", -1.0) for record in history]
-    if scores and max(scores) >= 0:
-        best = scores.index(max(scores))
-        lines["validation accuracy"] = (
-            f"{percent(scores[-1])} in the last epoch, {percent(scores[best])} in epoch "
-            f"{history[best]['epoch']}, the best"
+    going = model._progress
+    if going.is_scored and going.scored():
+        best = max(going.scored(), key=going.score)
+        name, show = "validation accuracy", percent
+        if going.score_name == "validation_score":
+            name, show = f"validation {model.scoring}", "{:.4g}".format
+        lines[name] = (
+            f"{show(going.score(history[-1]))} in the last epoch, {show(going.score(best))} in "
+            f"epoch {best['epoch']}, the best"
         )
     return lines
 

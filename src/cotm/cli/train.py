@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,11 +11,12 @@ import typer
 
 from ..core.parameters import takes
 from .data.source import STDIN, Source, require_target
-from .fitting import fit, new_model, resumed_model
+from .fitting import fit, new_model, resume_command, resumed_model
 from .options import (
     CheckpointEvery,
     DataForm,
     Drop,
+    EvalFile,
     Missing,
     Model,
     NewModelFile,
@@ -47,6 +49,7 @@ def train(
     missing: Missing = None,
     form: DataForm = None,
     model: Model = None,
+    eval_file: EvalFile = None,
     checkpoint_every: CheckpointEvery = None,
     resume: Resume = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
@@ -68,15 +71,17 @@ def train(
       cotm train flowers.csv --target species --seed 1
       cotm train mail.parquet --target spam,urgent --drop id --early-stopping
       cotm train digits.npz --patch-shape 10,10 --checkpoint-every 5
+      cotm train train.csv --target y --eval valid.csv --scoring neg_log_loss
     """
     from .. import Checkpoint
-    from .data.loading import read_training
+    from .data.loading import read_like, read_training
 
-    if data == STDIN:
-        raise typer.BadParameter(
-            "a training reads a file, so that it can be resumed; write standard input to one",
-            param_hint="DATA",
-        )
+    for path, hint in ((data, "DATA"), (eval_file, "--eval")):
+        if path == STDIN:
+            raise typer.BadParameter(
+                "a training reads files, so that it can be resumed; write standard input to one",
+                param_hint=hint,
+            )
     source = require_target(
         Source.given(
             data,
@@ -89,7 +94,7 @@ def train(
             form=form,
         )
     )
-    check_model_output(out, [data])
+    check_model_output(out, [data] if eval_file is None else [data, eval_file])
     given = {
         name: getattr(value, "value", value)
         for name, value in parameters.items()
@@ -99,11 +104,15 @@ def train(
     examples = read_training(source, images=learner.patch_shape is not None, quiet=quiet)
     if source.is_table:
         _warn_about_names(examples)
+    evaluation = None
+    if eval_file is not None:
+        evaluation = read_like(examples, replace(source, path=eval_file), quiet=quiet)
+    resumption = resume_command(source, eval_file, out)
     learner.set_params(
         callbacks=[] if checkpoint_every is None else [Checkpoint(out, every=checkpoint_every)],
         verbose=0 if quiet else 1,
     )
-    seconds = fit(learner, examples, source, out, resume=resume)
+    seconds = fit(learner, examples, evaluation, out, resumption, resume=resume)
     if not quiet:
         _print_summary(learner, examples, seconds, out)
 

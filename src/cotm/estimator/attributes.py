@@ -85,8 +85,8 @@ class FittedAttributes:
     @property
     def history_(self) -> list[Record]:
         """One record for each of the last 10,000 epochs: ``epoch``, ``train_accuracy``,
-        ``seconds`` and, with early stopping, ``validation_accuracy``. Training accuracy is of
-        the votes before each update.
+        ``seconds`` and, with early stopping, ``validation_accuracy`` and ``validation_score``.
+        Training accuracy is of the votes before each update.
         """
         return list(self._now().progress.history)
 

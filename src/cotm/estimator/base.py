@@ -29,6 +29,7 @@ from .planning import basic_plan, full_plan
 from .preparation import measure, prepare
 from .settings import check_parameters
 from .training import Callback, run
+from .validation import Scorer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -51,6 +52,7 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
     class_weight: dict[Any, float] | str | None
     shuffle: bool
     early_stopping: bool
+    scoring: str | Scorer | None
     validation_fraction: float
     patience: int
     warm_start: bool
@@ -66,7 +68,13 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
     # Training ------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, resume: bool = False
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        eval_set: Any = None,
+        resume: bool = False,
     ) -> Self:
         """Learn from examples.
 
@@ -84,9 +92,12 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
             Multiplies the probability that an example gives feedback, up to certainty. An
             example far from its margin gives feedback with probability 1/2 or more, so
             weights above 2 count most for examples that are nearly learned.
+        eval_set : tuple of (X, y), optional
+            Early stopping by these examples, instead of a share of the others that is held out,
+            also where ``early_stopping`` is False. A list with one such pair will do.
         resume : bool
             Finish the epochs that an interrupted or loaded training has left, on the same
-            data, instead of beginning anew. Other data are refused.
+            data and ``eval_set``, instead of beginning anew. Other data are refused.
 
         Returns
         -------
@@ -100,7 +111,7 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
                 )
             if not resume and not check_flag("warm_start", self.warm_start):
                 before = None
-            prepared = prepare(self, X, y, sample_weight, before)
+            prepared = prepare(self, X, y, sample_weight, before, eval_set=eval_set)
             progress, data = prepared.fitted.progress, prepared.data
             epochs = check_integer("epochs", self.epochs, 0)
             if resume:
@@ -209,10 +220,14 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
                 break
             time.sleep(1e-4)  # an epoch is just being recorded
         fitted = replace(fitted, progress=replace(fitted.progress, step=state.step))
-        still = object.__new__(type(self))
-        still.__dict__.update(self.__dict__)
-        still._fitted = replace(fitted, machine=fitted.machine.with_state(state))
-        return still
+        return self._with(replace(fitted, machine=fitted.machine.with_state(state)))
+
+    def _with(self, fitted: Fitted) -> Self:
+        """A classifier with these parameters that has learned this."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._fitted = fitted
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -350,7 +365,7 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
 
         They are the softmax of votes in units of the margin T (with several labels, the logistic
         function of each), times a sharpness that makes them about as often right as they say.
-        Early stopping learns it from the examples held out; otherwise a second, smaller machine
+        Early stopping learns it from the validation examples; otherwise a second, smaller machine
         learns it from a sample of the training examples, the first time it is needed. That takes
         a fraction of what fitting took, or with few examples about as long. ``partial_fit`` alone
         leaves it at a usual value.

@@ -15,6 +15,7 @@ from ..model.joining import SCALES, joined_margin, joined_votes, vote_range
 from ..model.outputs import Outputs, Votes, outputs_for
 from ..model.probabilities import MeanSharpness
 from .base import TsetlinClassifier
+from .validation import eval_pair
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,25 @@ def steps_before(model: Any) -> list[tuple[str, Any]]:
 def input_of(X: Any, name: str) -> Any:
     """A member's part of X, where a dictionary has one for each."""
     return X[name] if _is_dictionary(X) else X
+
+
+def eval_sets_of(
+    eval_set: Any, models: Sequence[tuple[str, Any]]
+) -> dict[str, tuple[Any, Any] | None]:
+    """What each member is to stop by, by its name."""
+    names = [name for name, _ in models]
+    if eval_set is None:
+        return dict.fromkeys(names)
+    X, y = eval_pair(eval_set)
+    check_input(X, names)
+    for name, model in models:
+        if steps_before(model):
+            raise ValueError(
+                f"eval_set: the member {name!r} is a pipeline, which would not transform it; give "
+                "its classifier the transformer as the parameter booleanize, or leave eval_set "
+                "out and set early_stopping=True in the members"
+            )
+    return {name: (input_of(X, name), y) for name in names}
 
 
 def _is_dictionary(X: Any) -> bool:

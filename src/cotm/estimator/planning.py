@@ -14,10 +14,11 @@ from ..machine import Machine
 from ..model.fitted import Fitted, Record
 from ..model.outputs import Outputs
 from ..model.probabilities import Sample, Sharpness, judged
-from .preparation import HeldOut, Prepared, measure
+from .preparation import Prepared, measure
 from .progress import format_seconds
 from .settings import FIXED_IN_TRAINING, check_parameters, renewed
 from .training import FitPlan
+from .validation import HeldOut, scorer_on
 
 if TYPE_CHECKING:
     from .base import TsetlinClassifier
@@ -48,7 +49,11 @@ def full_plan(estimator: TsetlinClassifier, fitted: Fitted, prepared: Prepared) 
         verbose=int(estimator.verbose),
     )
     if held is not None:
-        plan = replace(plan, validate=partial(_held_accuracy, held, fitted.outputs))
+        plan = replace(
+            plan,
+            validate=partial(_held_accuracy, held, fitted.outputs),
+            score=scorer_on(estimator, fitted, held),
+        )
     if plan.verbose:
         cost = measure(fitted.machine, prepared.training, int(estimator.epochs))
         description = (

@@ -30,16 +30,10 @@ from ..model.labels import (
 from ..model.probabilities import Sample
 from ..model.resuming import describe_data
 from .settings import check_parameters, renewed, start
+from .validation import HeldOut, read_eval_set, rows_of, scoring_title
 
 if TYPE_CHECKING:
     from .base import TsetlinClassifier
-
-
-class HeldOut(NamedTuple):
-    """Examples held out of training."""
-
-    examples: Examples
-    targets: NDArray[np.uint8]
 
 
 class Prepared(NamedTuple):
@@ -60,11 +54,13 @@ def prepare(
     before: Fitted | None,
     *,
     classes: ArrayLike | None = None,
+    eval_set: Any = None,
     whole: bool = True,
 ) -> Prepared:
     """Check everything and bring the data to the machine, which nobody sees before it learns.
 
-    ``whole``: these are all the data there are, some of which may be held out.
+    ``whole``: these are all the data there are, some of which may be held out if there is no
+    ``eval_set``.
     """
     check_parameters(estimator)
     labels = read_labels(y)
@@ -88,19 +84,30 @@ def prepare(
     examples = _to_train_on(estimator, reader, read, fitted.machine.seed_)
     held, sample, data = None, None, None
     if whole:
+        if eval_set is not None:
+            held = read_eval_set(eval_set, reader, known, labels.multilabel)
+        holds_out = held is None and estimator.early_stopping
+        judged = held is not None or holds_out
         data = describe_data(
             examples,
             targets,
             weight,
             shuffle=estimator.shuffle,
-            held_out=estimator.validation_fraction if estimator.early_stopping else 0.0,
+            held_out=estimator.validation_fraction if holds_out else 0.0,
+            eval_set=None if held is None else (held.examples, held.targets),
+            scoring=scoring_title(estimator.scoring if judged else None),
             like=None if before is None else before.progress.data,
         )
-    if whole and estimator.early_stopping:
+    if whole and holds_out:
         rows, held_rows = split_validation(
             fitted.machine.seed_, targets, estimator.validation_fraction, fitted.outputs
         )
-        held = HeldOut(examples[held_rows].unchanged(), targets[held_rows])
+        held = HeldOut(
+            examples[held_rows].unchanged(),
+            targets[held_rows],
+            None if estimator.scoring is None else rows_of(X, held_rows),
+            labels.values[held_rows],
+        )
         examples, targets = examples[rows], targets[rows]
         weight = weight[rows] if len(weight) > 1 else weight
     for callback in estimator.callbacks or ():

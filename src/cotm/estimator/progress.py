@@ -145,10 +145,15 @@ def make_reporter(verbose: int, epochs: int, examples: int, description: str) ->
 
 
 def describe(record: Record) -> str:
-    """An epoch's accuracies as text."""
+    """An epoch's accuracies as text, and its score where that is not the accuracy."""
     text = f"train {record['train_accuracy']:.2%}"
     if "validation_accuracy" in record:
         text += f"  validation {record['validation_accuracy']:.2%}"
+        if (
+            record.get("validation_score", record["validation_accuracy"])
+            != (record["validation_accuracy"])
+        ):
+            text += f", score {record['validation_score']:.4g}"
     return text
 
 

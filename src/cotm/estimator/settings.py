@@ -16,6 +16,7 @@ from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
 from ..model.outputs import Outputs, outputs_for
 from ..model.probabilities import Sharpness
+from .validation import check_scoring
 
 if TYPE_CHECKING:
     from .base import TsetlinClassifier
@@ -31,6 +32,7 @@ FIXED_IN_TRAINING = (
     "augment",
     "class_weight",
     "early_stopping",
+    "scoring",
     "validation_fraction",
     "backend",
     "random_state",
@@ -56,6 +58,7 @@ def check_parameters(estimator: TsetlinClassifier) -> None:
     check_flag("early_stopping", estimator.early_stopping)
     check_number("validation_fraction", estimator.validation_fraction, 0.0, 1.0)
     check_integer("patience", estimator.patience, 1)
+    check_scoring(estimator)
     if not isinstance(estimator.verbose, bool):
         check_integer("verbose", estimator.verbose, 0)
     if not isinstance(estimator.callbacks, list | tuple | None):

@@ -30,6 +30,7 @@ class FitPlan:
     is_published: Callable[[Fitted | None], bool]
     shuffle: bool = True
     validate: Callable[[Machine], float] | None = None  # accuracy on held-out examples
+    score: Callable[[Machine], float] | None = None  # on them, where it is not the accuracy
     patience: int = 0
     callbacks: Iterable[Callable[[Record], Any]] = ()
     #: What callbacks have changed: the plan, the model and the examples for the epochs to come.
@@ -90,7 +91,11 @@ def _train_epoch(
         )
         if counts is None:
             return None
-        validated = {} if plan.validate is None else {"validation_accuracy": plan.validate(machine)}
+        validated = {}
+        if plan.validate is not None:
+            accuracy = plan.validate(machine)
+            score = accuracy if plan.score is None else plan.score(machine)
+            validated = {"validation_accuracy": accuracy, "validation_score": score}
         record = cast(
             Record,
             {

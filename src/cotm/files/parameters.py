@@ -30,6 +30,7 @@ _OPTIONS = (
     "patch_shape",
     "patience",
     "random_state",
+    "scoring",
     "shuffle",
     "stride",
     "validation_fraction",
@@ -52,6 +53,8 @@ _TUPLES = ("patch_shape", "image_shape", "stride")
 MAX_COUNT = 2**63 - 1
 #: Python refuses to write out integers of many more bits.
 _MAX_BITS = 4096
+#: Characters in the name of a scorer.
+_MAX_NAME = 1000
 
 
 def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -59,6 +62,11 @@ def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     parameters = dict(parameters)
     if parameters["augment"] is not None:
         parameters["augment"] = parameters["augment"].get_params()
+    if callable(parameters["scoring"]):
+        raise TypeError(
+            f"a model with scoring={parameters['scoring']!r:.200} cannot be saved: a model file "
+            "holds no code; take the name of a scorer instead, or set scoring=None before saving"
+        )
     if not isinstance(parameters["booleanize"], str | None):
         parameters["booleanize"] = _FITTED
     if not isinstance(parameters["random_state"], numbers.Integral):
@@ -159,6 +167,9 @@ def check_settings(parameters: dict[str, Any]) -> None:
             check_integer(name, parameters[name], 0, MAX_COUNT)
     if parameters["random_state"] is not None:
         check_integer("random_state", parameters["random_state"], 0, 2**64 - 1)
+    scoring = parameters["scoring"]
+    if not (scoring is None or (isinstance(scoring, str) and len(scoring) <= _MAX_NAME)):
+        raise ValueError(f"scoring={scoring!r:.100} must be the name of a scorer, or None")
     weights = parameters["class_weight"]
     if isinstance(weights, dict):
         for label, value in weights.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.decoding import Upgrade, expect, upgraded
-from ..model.resuming import NOT_AUGMENTED
+from ..model.resuming import NO_EVAL_SET, NOT_AUGMENTED, NOT_SCORED
 from .container import Tensors
 
 #: The format that is written. A change of what fields, tensors or random numbers mean is a new
@@ -32,10 +32,15 @@ LATER_OPTIONS: dict[str, Any] = {
     "augment": None,
     "negatives": "all",
     "drop_clauses": 0.0,
+    "scoring": None,
 }
 
 #: What came later of what is said of the training data.
-LATER_DATA: dict[str, Any] = {"augment": NOT_AUGMENTED}
+LATER_DATA: dict[str, Any] = {
+    "augment": NOT_AUGMENTED,
+    "eval_set": NO_EVAL_SET,
+    "scoring": NOT_SCORED,
+}
 
 
 def upgrade(header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:

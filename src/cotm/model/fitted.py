@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from numpy.typing import NDArray
 
@@ -12,6 +12,7 @@ from ..machine import Machine
 from .inputs import InputReader
 from .outputs import Outputs, outputs_for
 from .probabilities import Sharpness
+from .resuming import NOT_SCORED, has_other_judges
 
 
 class _OfEveryEpoch(TypedDict):
@@ -24,6 +25,7 @@ class Record(_OfEveryEpoch, total=False):
     """One epoch's entry in the learning curve."""
 
     validation_accuracy: float  # with early stopping, on the examples held out
+    validation_score: float  # by ``scoring``, or the accuracy
 
 
 #: A model that is trained a little at a time for years must not grow with every call.
@@ -38,7 +40,7 @@ class TrainingProgress:
     best: Snapshot | None = None  # state of the best epoch on the held-out examples
     until_epoch: int = 0  # epochs to be reached, counted from the first
     patience_from: int = 0  # the epoch from which early stopping counts
-    scored_from: int = 0  # the epoch from which validation accuracies are of the same examples
+    scored_from: int = 0  # the epoch from which validation scores are of the same examples
     step: int = 0  # of the machine after the last epoch
     data: dict[str, Any] | None = None  # by which the same data are known again, see resuming.py
 
@@ -58,20 +60,36 @@ class TrainingProgress:
         return replace(self, history=history, step=step)
 
     def _best_record(self) -> Record | None:
-        return max(self.scored(), key=lambda record: record["validation_accuracy"], default=None)
+        return max(self.scored(), key=self.score, default=None)
+
+    @property
+    def score_name(self) -> Literal["validation_accuracy", "validation_score"]:
+        """What of a record early stopping goes by."""
+        by_accuracy = self.data is None or self.data["scoring"] == NOT_SCORED
+        return "validation_accuracy" if by_accuracy else "validation_score"
+
+    def score(self, record: Record) -> float:
+        """What early stopping goes by."""
+        return record[self.score_name]
 
     def scored(self) -> list[Record]:
-        """Epochs with validation accuracies that can be compared with those to come."""
+        """Epochs with validation scores that can be compared with those to come."""
         return [
             record
             for record in self.history
-            if record["epoch"] > self.scored_from and "validation_accuracy" in record
+            if record["epoch"] > self.scored_from and self.score_name in record
         ]
 
     def compares(self, data: dict[str, Any] | None) -> bool:
         """Whether later epochs on these data can be measured by the earlier ones."""
-        scored = bool(self.history) and "validation_accuracy" in self.history[-1]
-        return scored and (self.data is None or self.data == data)
+        if not self.is_scored:
+            return False
+        return self.data is None or (data is not None and not has_other_judges(self.data, data))
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether early stopping looked at the last epoch."""
+        return bool(self.history) and self.score_name in self.history[-1]
 
     def improved(self) -> bool:
         """Whether the last epoch is better than all before it."""

@@ -89,6 +89,25 @@ class Sharpness:
         return Sharpness, (self.value(),)
 
 
+class JudgedSharpness(Sharpness):
+    """What examples tell which the machine is not trained on, when it is first asked for.
+
+    The machine must not go on learning before.
+    """
+
+    def __init__(
+        self, machine: Machine, examples: Examples, targets: NDArray[np.uint8], outputs: Outputs
+    ) -> None:
+        super().__init__()
+        self._told = machine, examples, targets, outputs
+
+    def value(self) -> float | None:
+        """The number."""
+        if self._value is None:
+            self._value = judged(*self._told).value()
+        return self._value
+
+
 class MeanSharpness(Sharpness):
     """The sharpness of several machines' joined votes: the mean of theirs, found when needed."""
 

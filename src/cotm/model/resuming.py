@@ -16,6 +16,8 @@ from .augmented import AugmentedImages
 
 #: What is said of the changes of examples that are trained on as they are.
 NOT_AUGMENTED = "none"
+#: What is said of early stopping that goes by the accuracy, and of a training without ``eval_set``.
+NOT_SCORED = NO_EVAL_SET = "none"
 
 #: Bytes of dense bits that are packed at a time; a sparse matrix is never dense as a whole.
 _BYTES = 16_000_000
@@ -30,6 +32,8 @@ _PARTS = {
     "shuffle": "shuffle={now}, but training began with {before}",
     "held_out": "early stopping holds out {now:g} of the examples, but training began with "
     "{before:g}",
+    "eval_set": "{now}",
+    "scoring": "scoring is {now}, but training began with {before}",
 }
 
 
@@ -42,6 +46,8 @@ DATA_TYPES = {
     "weights": str,
     "shuffle": bool,
     "held_out": float,
+    "eval_set": str,
+    "scoring": str,
 }
 
 
@@ -52,6 +58,8 @@ def describe_data(
     *,
     shuffle: bool,
     held_out: float,
+    eval_set: tuple[Examples, NDArray[np.uint8]] | None = None,
+    scoring: str = NOT_SCORED,
     like: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What identifies the data of a training, small enough for a model file.
@@ -67,17 +75,37 @@ def describe_data(
         "weights": _digest(weight),
         "shuffle": bool(shuffle),
         "held_out": float(held_out),
+        "eval_set": _digest_eval_set(eval_set, None if like is None else like["eval_set"]),
+        "scoring": scoring,
     }
+
+
+def has_other_judges(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether scores on these data cannot be compared with those on the data before."""
+    if now["eval_set"] != NO_EVAL_SET:  # whatever is trained on
+        return any(before[part] != now[part] for part in ("eval_set", "scoring"))
+    return before != now
 
 
 def check_same_data(before: dict[str, Any], now: dict[str, Any]) -> None:
     """Refuse to resume a training on other data than its own."""
     for part, text in _PARTS.items():
         if before[part] != now[part]:
+            said = text.format(before=before[part], now=now[part])
+            if part == "eval_set":
+                said = _differing_eval_set(before[part], now[part])
             raise ValueError(
-                f"resume=True, but {text.format(before=before[part], now=now[part])}; pass the "
+                f"resume=True, but {said}; pass the "
                 "same data, or set warm_start=True and call fit without resume to go on with other"
             )
+
+
+def _differing_eval_set(before: str, now: str) -> str:
+    if now == NO_EVAL_SET:
+        return "there is no eval_set, and training began with one"
+    if before == NO_EVAL_SET:
+        return "there is an eval_set, and training began without"
+    return "eval_set holds other examples or labels than the one that training began with"
 
 
 def check_same_seed(random_state: Any, seed: int) -> None:
@@ -94,6 +122,14 @@ def _digest(*arrays: NDArray[Any]) -> str:
     for array in arrays:
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
+
+
+def _digest_eval_set(eval_set: tuple[Examples, NDArray[np.uint8]] | None, like: str | None) -> str:
+    if eval_set is None:
+        return NO_EVAL_SET
+    examples, targets = eval_set
+    form = None if like in (None, NO_EVAL_SET) else like
+    return f"{_digest_examples(examples, form)} {_digest(np.packbits(targets))}"
 
 
 def _digest_examples(examples: Examples | AugmentedImages, like: str | None) -> str:

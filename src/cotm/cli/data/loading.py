@@ -21,6 +21,15 @@ def read_training(source: Source, *, images: bool, quiet: bool) -> Data:
     return training_examples(source, images=images, quiet=quiet)
 
 
+def read_like(training: Data, source: Source, *, quiet: bool) -> Data:
+    """Examples and labels to stop by, in the form of those that are learned from."""
+    if not source.is_table:
+        return Data(*read_arrays(source, with_labels=True))
+    from .table_examples import examples_like
+
+    return examples_like(training, source, quiet=quiet)
+
+
 def read_for(
     model: Any, source: Source, *, with_labels: bool, keep: tuple[str, ...] = (), quiet: bool
 ) -> Data:

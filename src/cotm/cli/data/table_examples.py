@@ -37,6 +37,21 @@ def training_examples(source: Source, *, images: bool, quiet: bool) -> Data:
     return Data(features, y)
 
 
+def examples_like(training: Data, source: Source, *, quiet: bool) -> Data:
+    """Examples and labels with the columns of others, read as those were."""
+    learned = training.X
+    texts = [name for name in learned.columns if learned[name].dtype == pl.String]
+    if getattr(training.y, "dtype", None) is not None and training.y.dtype.kind == "U":
+        texts.append(source.target or "")
+    table = read_table(source, texts)
+    targets = sorted(named_columns([source.target or ""], table.frame, source))
+    frame = with_text_labels(table, targets, source)
+    columns = present_columns(learned.columns, frame, source)
+    if not quiet:
+        _tell_missing(table, [*columns, *targets], source)
+    return Data(frame.select(columns), read_labels(frame, targets, source))
+
+
 def examples_for(
     model: Any, source: Source, *, with_labels: bool, keep: tuple[str, ...], quiet: bool
 ) -> Data:
