@@ -7,6 +7,12 @@
 
 namespace cotm {
 
+namespace {
+
+constexpr size_t kFewLeft = 4;  // literals that are looked for in a list one by one
+
+}  // namespace
+
 Clauses::Clauses(const Spec& spec, const Kernels& kernels, const int8_t* outer_memory,
                  const int32_t* outer_weights)
     : spec(spec),
@@ -49,15 +55,24 @@ void Clauses::copy_to(int8_t* outer_memory, int32_t* outer_weights) const {
 }
 
 void Clauses::list_literals(size_t clause, uint64_t* include) {
-  const int8_t* entries = row(clause);
-  for (size_t w = 0; w < words; ++w) {
-    uint64_t excluded = 0;  // an entry below 0 has its highest bit set
-    for (size_t k = 0; k < 64; ++k) {
-      excluded |= static_cast<uint64_t>(static_cast<uint8_t>(entries[64 * w + k]) >> 7) << k;
-    }
-    include[w] = ~excluded;
-  }
+  kernels.include_bits(row(clause), words, include);
   lists.rebuild(clause, include, words);
+}
+
+void Clauses::move_literals(size_t clause, const std::vector<uint32_t>& joined,
+                            const std::vector<uint32_t>& left, uint64_t* include) {
+  const auto is_position = [&](uint32_t l) { return l < layout.position_literals(); };
+  if (std::any_of(joined.begin(), joined.end(), is_position) ||
+      std::any_of(left.begin(), left.end(), is_position)) {
+    return list_literals(clause, include);
+  }
+  if (left.size() > kFewLeft) {
+    if (!layout.is_flat()) return list_literals(clause, include);
+    lists.remove_excluded(clause, row(clause));
+  } else {
+    for (const uint32_t l : left) lists.remove(clause, l);
+  }
+  for (const uint32_t l : joined) lists.add(clause, l);
 }
 
 }  // namespace cotm

@@ -28,6 +28,10 @@ struct Clauses {
   // `include` has room for a bit per literal.
   void list_literals(size_t clause, uint64_t* include);
 
+  // Brings a clause's list up to date with literals that its row includes, or excludes, since then.
+  void move_literals(size_t clause, const std::vector<uint32_t>& joined,
+                     const std::vector<uint32_t>& left, uint64_t* include);
+
   size_t row_entries() const { return words * 64; }
   int8_t* row(size_t clause) { return memory.data() + clause * row_entries(); }
   const int8_t* row(size_t clause) const { return memory.data() + clause * row_entries(); }

@@ -15,8 +15,11 @@ DeferredForgetting::DeferredForgetting(Clauses& clauses, ClauseRange range, Matc
   const size_t words = clauses.words;
   if (!clauses.layout.is_flat() || words < kLongRow || clauses.spec.is_sampled()) return;
   if (clauses.row_entries() > Watched::kLiterals) return;
+  // The misses of a clause of so many literals are found from its row, which must not be behind.
+  if (matcher.counts_misses() && clauses.row_entries() > 0xFFFF) return;
   room_ = static_cast<uint32_t>((2 * words + kWatchLanes - 1) / kWatchLanes * kWatchLanes);
   debts_.resize(range.count);
+  left_.reserve(room_);
   keys_ = Buffer<Key>(size_t{range.count} * kMostOwed);
   watch_ = Buffer<uint32_t>(size_t{range.count} * room_ + kWatchLanes);
   for (size_t j = 0; j < range.count; ++j) {
@@ -45,16 +48,19 @@ void DeferredForgetting::start(uint32_t local, const uint64_t* near_edge) {
 void DeferredForgetting::exclude(uint32_t local) {
   Debt& debt = debts_[local];
   uint32_t kept = 0;
+  left_.clear();
   for (uint32_t i = 0; i < debt.watched; ++i) {
     const uint32_t word = debt.watch[i];
     if (Watched::crossed_edge(word)) {
-      clauses_.lists.remove(range_.first + local, Watched::literal(word));
+      left_.push_back(Watched::literal(word));
     } else {
       debt.watch[kept++] = word;
     }
   }
   debt.watched = kept;
   pad(debt);
+  if (matcher_.counts_misses()) return matcher_.move(local, {}, left_);
+  for (const uint32_t literal : left_) clauses_.lists.remove(range_.first + local, literal);
   matcher_.list_changed(local, {.added = false, .removed = true});
 }
 

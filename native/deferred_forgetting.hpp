@@ -71,8 +71,9 @@ class DeferredForgetting {
   Clauses& clauses_;
   ClauseRange range_;
   Matcher& matcher_;
-  uint32_t room_ = 0;        // literals a clause can watch
-  std::vector<Debt> debts_;  // empty if nothing is put off
+  uint32_t room_ = 0;           // literals a clause can watch
+  std::vector<Debt> debts_;     // empty if nothing is put off
+  std::vector<uint32_t> left_;  // literals that crossed the edge
   Buffer<Key> keys_;
   Buffer<uint32_t> watch_;
 };

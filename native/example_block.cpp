@@ -110,6 +110,7 @@ void BlockLayout::count_position_misses(const uint64_t* include, uint32_t* of_ro
 }
 
 void ExampleBlock::read(const Examples& examples, const int64_t* order, size_t count) {
+  count_ = count;
   for (size_t w = 0; w < kBlockWords; ++w) {
     const size_t before = std::min(64 * w, count);
     const size_t here = std::min<size_t>(64, count - before);
@@ -117,12 +118,34 @@ void ExampleBlock::read(const Examples& examples, const int64_t* order, size_t c
   }
   if (examples.is_sparse()) {
     read_sparse(examples, order, count);
+  } else if (layout_.is_flat()) {
+    read_flat(examples, order, count);
   } else {
-    read_dense(examples, order, count);
+    read_images(examples, order, count);
   }
 }
 
-void ExampleBlock::read_dense(const Examples& examples, const int64_t* order, size_t count) {
+// The words of each literal at a time, one literal after the other.
+void ExampleBlock::read_flat(const Examples& examples, const int64_t* order, size_t count) {
+  const size_t groups = (count + 63) / 64;
+  alignas(kCacheLine) uint64_t squares[kBlockWords][64];
+  for (size_t word = 0; word < examples.row_words(); ++word) {
+    for (size_t e = 0; e < 64 * groups; ++e) {
+      squares[e / 64][e % 64] = e < count ? examples.image(static_cast<size_t>(order[e]))[word] : 0;
+    }
+    for (size_t group = 0; group < groups; ++group) kernels_.transpose64(squares[group]);
+    const size_t end = std::min<size_t>(64, examples.row_bits() - 64 * word);
+    uint64_t* to = words_.data() + layout_.pixel(0, 64 * word);
+    for (size_t b = 0; b < end; ++b, to += 2 * kBlockWords) {
+      for (size_t group = 0; group < groups; ++group) {
+        to[group] = squares[group][b];
+        to[kBlockWords + group] = ~squares[group][b];
+      }
+    }
+  }
+}
+
+void ExampleBlock::read_images(const Examples& examples, const int64_t* order, size_t count) {
   uint64_t square[64];
   for (size_t group = 0; 64 * group < count; ++group) {
     for (size_t y = 0; y < examples.height(); ++y) {

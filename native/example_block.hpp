@@ -77,15 +77,18 @@ class ExampleBlock {
   void read(const Examples& examples, const int64_t* order, size_t count);
 
   const uint64_t* words() const { return words_.data(); }
+  size_t count() const { return count_; }
   const uint64_t* valid() const { return valid_; }  // a bit per example there is
 
  private:
-  void read_dense(const Examples& examples, const int64_t* order, size_t count);
+  void read_flat(const Examples& examples, const int64_t* order, size_t count);
+  void read_images(const Examples& examples, const int64_t* order, size_t count);
   void read_sparse(const Examples& examples, const int64_t* order, size_t count);
 
   const BlockLayout& layout_;
   const Kernels& kernels_;
   Buffer<uint64_t> words_;
+  size_t count_ = 0;
   uint64_t valid_[kBlockWords] = {};
 };
 

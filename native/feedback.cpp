@@ -31,16 +31,24 @@ RowUpdater::RowUpdater(Clauses& clauses, ClauseRange range, Matcher& matcher)
       range_(range),
       matcher_(matcher),
       deferred_(clauses, range, matcher),
+      picks_owed_(clauses, range),
       include_(clauses.words),
       flipped_(clauses.words),
       near_edge_(clauses.words) {
   const Spec& spec = clauses.spec;
+  if (spec.is_sampled() || matcher.counts_misses()) {
+    changed_.reserve(clauses.words);
+    joined_.reserve(spec.grid.n_literals());
+    left_.reserve(spec.grid.n_literals());
+    excluded_.reserve(spec.grid.n_literals());
+  }
   if (!spec.max_literals) return;
   admitted_.resize(clauses.words);
   if (spec.max_literals < spec.grid.n_literals()) candidates_.reserve(spec.max_literals);
 }
 
 void RowUpdater::update(uint32_t local, Feedback& feedback, uint64_t step_key) {
+  if (clauses_.spec.is_sampled()) return update_plain(local, feedback, step_key);
   if (!feedback.truth && deferred_.can_put_off(local, feedback.type1)) {
     for (uint32_t k = 0; k < feedback.type1; ++k) deferred_.put_off(local, feedback.keys[k]);
     return;
@@ -57,11 +65,77 @@ void RowUpdater::update(uint32_t local, Feedback& feedback, uint64_t step_key) {
   if (changed) {
     const uint32_t clause = range_.first + local;
     if (clauses_.spec.max_literals) limit_literals(clause, entries, step_key);
-    const ListChange change =
-        clauses_.lists.edit(clause, include_.data(), flipped_.data(), clauses_.words);
-    if (change.added || change.removed) matcher_.list_changed(local, change);
+    if (matcher_.counts_misses()) {
+      changed_.clear();
+      for (uint32_t w = 0; w < clauses_.words; ++w) {
+        if (flipped_[w]) changed_.push_back(w);
+      }
+      move_flipped(local);
+    } else {
+      const ListChange change =
+          clauses_.lists.edit(clause, include_.data(), flipped_.data(), clauses_.words);
+      if (change.added || change.removed) matcher_.list_changed(local, change);
+    }
   }
   if (deferred_.is_used()) deferred_.start(local, near_edge_.data());
+}
+
+// Where forgetting is sampled: feedback to a clause that fires.
+void RowUpdater::update_plain(uint32_t local, const Feedback& feedback, uint64_t step_key) {
+  picks_owed_.pay(local);
+  int8_t* const entries = row(local);
+  const bool limited = clauses_.spec.max_literals != 0;
+  if (limited) std::fill(flipped_.begin(), flipped_.end(), 0);
+  if (!give_plain(feedback, entries)) return;
+  if (limited) {
+    clauses_.kernels.include_bits(entries, clauses_.words, include_.data());
+    limit_literals(range_.first + local, entries, step_key);
+  }
+  move_flipped(local);
+}
+
+// Brings what depends on a clause's literals up to date with the changed_ words.
+void RowUpdater::move_flipped(uint32_t local) {
+  joined_.clear();
+  left_.clear();
+  for (const uint32_t w : changed_) {
+    for (const uint32_t k : SetBits{flipped_[w]}) {
+      (include_[w] >> k & 1 ? joined_ : left_).push_back(64 * w + k);
+    }
+  }
+  picks_owed_.joined(local, joined_);
+  literals_flipped(local, joined_, left_);
+}
+
+// Fills changed_; returns whether a literal flipped.
+bool RowUpdater::give_plain(const Feedback& f, int8_t* row) {
+  if (f.type1 > kNarrowDelta || f.type2 > kNarrowDelta) {
+    give_wide(f, row);
+    changed_.clear();
+    for (uint32_t w = 0; w < clauses_.words; ++w) {
+      if (flipped_[w]) changed_.push_back(w);
+    }
+    return !changed_.empty();
+  }
+  const PlainFeedback plain{
+      .truth = f.truth,
+      .to_true = static_cast<int8_t>(f.grows ? f.type1 : 0),
+      .to_open = static_cast<int8_t>(static_cast<int32_t>(f.type2) - static_cast<int32_t>(f.type1)),
+      .floor = static_cast<int8_t>(-f.N),
+      .top = static_cast<int8_t>(f.top)};
+  changed_.resize(clauses_.words);
+  changed_.resize(clauses_.kernels.plain_feedback(plain, clauses_.valid.data(), clauses_.words, row,
+                                                  bits(), changed_.data()));
+  return !changed_.empty();
+}
+
+// Brings the clause's list, and what it says of examples ahead, up to date.
+void RowUpdater::literals_flipped(uint32_t local, const std::vector<uint32_t>& joined,
+                                  const std::vector<uint32_t>& left) {
+  if (joined.empty() && left.empty()) return;
+  if (matcher_.counts_misses()) return matcher_.move(local, joined, left);
+  clauses_.move_literals(range_.first + local, joined, left, include_.data());
+  matcher_.list_changed(local, {.added = !joined.empty(), .removed = !left.empty()});
 }
 
 bool RowUpdater::give(const Feedback& feedback, int8_t* row) {
@@ -71,17 +145,18 @@ bool RowUpdater::give(const Feedback& feedback, int8_t* row) {
 
 // Feedback of very many outputs to one clause: the sum needs a wider type than the kernels have.
 bool RowUpdater::give_wide(const Feedback& f, int8_t* row) {
+  const bool sampled = clauses_.spec.is_sampled();
   bool changed = false;
   for (auto* bits : {&include_, &flipped_, &near_edge_}) std::fill(bits->begin(), bits->end(), 0);
   for (size_t l = 0; l < clauses_.row_entries(); ++l) {
     const bool truth = f.truth && has_bit(f.truth, l);
     int32_t delta = 0;
     const bool open = f.truth && !truth && row[l] < 0 && has_bit(clauses_.valid.data(), l);
-    if (f.sampled) {
+    if (sampled) {
       delta += truth && f.grows ? static_cast<int32_t>(f.type1) : 0;
       delta -= open ? static_cast<int32_t>(f.type1) : 0;
     }
-    for (uint32_t k = 0; !f.sampled && k < f.type1; ++k) {
+    for (uint32_t k = 0; !sampled && k < f.type1; ++k) {
       const uint32_t word = hash32_spread(f.keys[k], clauses_.spread[l / 2]);
       const bool forget = (l % 2 ? word >> 16 : word & 0xFFFF) < f.q;
       if (truth) {
@@ -104,34 +179,48 @@ bool RowUpdater::give_wide(const Feedback& f, int8_t* row) {
 
 void RowUpdater::forget_some(uint32_t local, Key key) {
   const Spec& spec = clauses_.spec;
-  const size_t features = spec.grid.n_features();
-  const uint64_t literals = spec.grid.n_literals();
-  const uint64_t more = hash32(key, 0xFFFFFFFFu) >> 16;  // whether there is one pick more
-  const uint64_t picks = static_cast<uint64_t>(spec.picks);
-  const uint64_t count = picks / 65536 + (more < picks % 65536);
-  int8_t* const entries = row(local);
-  bool removed = false;
-  for (uint32_t k = 0; k < count; ++k) {
-    const size_t outer = hash32(key, k) * literals >> 32;
-    const bool negated = outer >= features;
-    const size_t l = inner_literal(negated ? outer - features : outer, negated);
-    if (entries[l] == -spec.N) continue;
-    if (entries[l]-- == 0) {
-      exclude(local, static_cast<uint32_t>(l));
-      removed = true;
-    }
+  if (picks_owed_.is_used()) {
+    picks_owed_.put_off(local, key, excluded_);
+    literals_flipped(local, {}, excluded_);
+    return excluded_.clear();
   }
-  if (removed) matcher_.list_changed(local, {.added = false, .removed = true});
+  const uint32_t count = pick_count(spec, key);
+  const int8_t* const entries = row(local);
+  for (uint32_t first = 0; first < count; first += Picks::kMost) {
+    Picks& next = picks_[turn_];
+    next.local = local;
+    next.count = std::min(count - first, Picks::kMost);
+    next.last = first + next.count == count;
+    clauses_.kernels.pick(key, first, next.count, spec.grid.n_features(), next.literals);
+    for (uint32_t k = 0; k < next.count; ++k) {
+      __builtin_prefetch(entries + next.literals[k], 1);
+    }
+    turn_ = !turn_;
+    forget(picks_[turn_]);
+    picks_[turn_].count = 0;
+  }
 }
 
-// Takes a literal whose entry fell below 0 out of the clause's list.
-void RowUpdater::exclude(uint32_t local, uint32_t literal) {
-  const uint32_t clause = range_.first + local;
-  if (literal < clauses_.layout.position_literals()) {
-    clauses_.list_literals(clause, include_.data());
-  } else {
-    clauses_.lists.remove(clause, literal);
+void RowUpdater::forget_rest() {
+  forget(picks_[!turn_]);
+  picks_[!turn_].count = 0;
+}
+
+void RowUpdater::forget(const Picks& picks) {
+  int8_t* const entries = row(picks.local);
+  const int8_t floor = static_cast<int8_t>(-clauses_.spec.N);
+  uint32_t excluded[Picks::kMost];
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < picks.count; ++k) {  // without branches: which of them hit is random
+    int8_t& entry = entries[picks.literals[k]];
+    excluded[count] = picks.literals[k];
+    count += entry == 0;
+    entry = static_cast<int8_t>(entry - (entry != floor));
   }
+  excluded_.insert(excluded_.end(), excluded, excluded + count);
+  if (!picks.last) return;
+  literals_flipped(picks.local, {}, excluded_);
+  excluded_.clear();
 }
 
 void RowUpdater::pay(uint32_t local) {
@@ -143,7 +232,10 @@ void RowUpdater::pay(uint32_t local) {
 }
 
 void RowUpdater::pay_all() {
-  for (uint32_t local = 0; local < range_.count; ++local) pay(local);
+  for (uint32_t local = 0; local < range_.count; ++local) {
+    pay(local);
+    picks_owed_.pay(local);
+  }
 }
 
 // Of the literals a full clause would newly include, those with the largest hashes stay out.

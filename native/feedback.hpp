@@ -7,10 +7,19 @@
 #include <vector>
 
 #include "deferred_forgetting.hpp"
+#include "deferred_picks.hpp"
 
 namespace cotm {
 
 class RowUpdater {
+  // Some of a key's picks. They are made, and the entries fetched, while those before are taken.
+  struct Picks {
+    static constexpr uint32_t kMost = 256;
+    uint32_t local = 0, count = 0;
+    bool last = false;  // of the key
+    uint32_t literals[kMost];
+  };
+
  public:
   RowUpdater(Clauses& clauses, ClauseRange range, Matcher& matcher);
 
@@ -22,13 +31,13 @@ class RowUpdater {
             .top = spec.top(),
             .boost_true_positive = spec.boost_true_positive,
             .grows = !spec.growth_limit || clauses_.lists.literals(clause) <= spec.growth_limit,
-            .sampled = spec.is_sampled(),
             .graded = spec.is_graded()};
   }
 
   // One output's Type I to a clause that did not fire, where forgetting is sampled: takes 1 from
-  // the literals that are picked.
+  // the literals that are picked, at the latest in `forget_rest`.
   void forget_some(uint32_t local, Key key);
+  void forget_rest();
 
   // One output's Type I to a clause that did not fire, if it can be put off; else use `update`.
   bool can_put_off_one(uint32_t local) const { return deferred_.can_put_off(local, 1); }
@@ -45,7 +54,10 @@ class RowUpdater {
   // seen the beginning.
   void prefetch(uint32_t local, bool fires) const {
     constexpr size_t kLines = 32;
-    if (!fires && clauses_.spec.is_sampled()) return;  // it reads a few entries anywhere
+    if (!fires && clauses_.spec.is_sampled()) {
+      if (picks_owed_.is_used()) picks_owed_.prefetch(local);
+      return;  // it reads a few entries anywhere
+    }
     if (deferred_.is_used()) {
       deferred_.prefetch(local);
       if (!fires) return;
@@ -58,7 +70,12 @@ class RowUpdater {
   RowBits bits() { return {include_.data(), flipped_.data(), near_edge_.data()}; }
   bool give(const Feedback& feedback, int8_t* row);
   bool give_wide(const Feedback& feedback, int8_t* row);
-  void exclude(uint32_t local, uint32_t literal);
+  bool give_plain(const Feedback& feedback, int8_t* row);
+  void update_plain(uint32_t local, const Feedback& feedback, uint64_t step_key);
+  void forget(const Picks& picks);
+  void move_flipped(uint32_t local);
+  void literals_flipped(uint32_t local, const std::vector<uint32_t>& joined,
+                        const std::vector<uint32_t>& left);
   void pay(uint32_t local);
   void limit_literals(uint32_t clause, int8_t* row, uint64_t step_key);
   void choose_admitted(uint32_t clause, size_t room, uint64_t step_key);
@@ -67,7 +84,13 @@ class RowUpdater {
   ClauseRange range_;
   Matcher& matcher_;
   DeferredForgetting deferred_;
-  std::vector<uint64_t> include_, flipped_, near_edge_;    // see RowBits
+  DeferredPicks picks_owed_;
+  std::vector<uint64_t> include_, flipped_, near_edge_;  // see RowBits
+  std::vector<uint32_t> changed_;                        // words of flipped_ that are not zero
+  std::vector<uint32_t> joined_, left_;                  // literals that flipped by feedback
+  std::vector<uint32_t> excluded_;                       // by a key's picks
+  Picks picks_[2];
+  bool turn_ = false;                                      // which of the two is the next
   std::vector<uint64_t> admitted_;                         // new literals of a clause nearly full
   std::vector<std::pair<uint32_t, uint32_t>> candidates_;  // for these: hash and literal
 };

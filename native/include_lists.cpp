@@ -42,6 +42,7 @@ IncludeLists::IncludeLists(size_t clauses, const BlockLayout& layout, uint32_t t
       planes_(static_cast<uint32_t>(std::bit_width(tolerance))),
       lists_(clauses,
              IncludeList{.offsets = nullptr, .length = 0, .capacity = 0, .window = layout.whole()}),
+      unlisted_(clauses),
       storage_(clauses) {
   if (!is_graded() || layout.is_flat()) return;
   const size_t rows = layout.whole().bottom + 1, columns = layout.columns();
@@ -95,12 +96,31 @@ ListChange IncludeLists::edit(size_t clause, const uint64_t* include, const uint
 
 void IncludeLists::rebuild(size_t clause, const uint64_t* include, size_t words) {
   lists_[clause].length = 0;
+  unlisted_[clause] = 0;
   set_position(clause, include);
+  if (layout_->is_flat()) return rebuild_flat(clause, include, words);
   for (size_t w = 0; w < words; ++w) {
     for (const uint32_t k : SetBits{include[w] & layout_->content(w)}) {
       add(clause, static_cast<uint32_t>(64 * w) + k);
     }
   }
+}
+
+void IncludeLists::rebuild_flat(size_t clause, const uint64_t* include, size_t words) {
+  IncludeList& list = lists_[clause];
+  uint32_t length = 0;
+  for (size_t w = 0; w < words; ++w) {
+    if (!include[w]) continue;
+    const uint32_t more = length + static_cast<uint32_t>(std::popcount(include[w]));
+    if (more > list.capacity) {
+      list.length = length;  // what `reserve` keeps
+      reserve(clause, more);
+    }
+    for (const uint32_t k : SetBits{include[w]}) {
+      list.offsets[length++] = layout_->offset(static_cast<uint32_t>(64 * w) + k);
+    }
+  }
+  list.length = length;
 }
 
 // Which patches the literals of position allow, or in how many of them a patch is missed.
@@ -128,6 +148,17 @@ void IncludeLists::remove(size_t clause, uint32_t literal) {
   list.offsets[place] = list.offsets[--list.length];
 }
 
+void IncludeLists::remove_excluded(size_t clause, const int8_t* row) {
+  IncludeList& list = lists_[clause];
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < list.length; ++i) {
+    const uint32_t offset = list.offsets[i];
+    list.offsets[kept] = offset;
+    kept += row[offset / kBlockWords] >= 0;
+  }
+  list.length = kept;
+}
+
 void IncludeLists::assign(size_t clause, const IncludeList& list) {
   reserve(clause, list.length);
   std::copy_n(list.offsets, list.length, lists_[clause].offsets);
@@ -137,10 +168,6 @@ void IncludeLists::assign(size_t clause, const IncludeList& list) {
   if (!list.row_misses) return;
   const size_t rows = layout_->whole().bottom + 1, columns = layout_->columns();
   std::copy_n(list.row_misses, rows + columns, misses_.data() + clause * (rows + columns));
-}
-
-uint32_t IncludeLists::literals(size_t clause) const {
-  return lists_[clause].length + lists_[clause].positions;
 }
 
 bool IncludeLists::empty(size_t clause) const {

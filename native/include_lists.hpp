@@ -25,8 +25,14 @@ class IncludeLists {
   ListChange edit(size_t clause, const uint64_t* include, const uint64_t* flipped, size_t words);
   // Makes the list anew. Allocates only for more literals than it ever had.
   void rebuild(size_t clause, const uint64_t* include, size_t words);
-  // Takes out a literal that says something about pixels.
+  // Takes out or in a literal that says something about pixels.
   void remove(size_t clause, uint32_t literal);
+  void add(size_t clause, uint32_t literal);
+  // Takes out what a row excludes, of flat examples.
+  void remove_excluded(size_t clause, const int8_t* row);
+
+  // Counts literals that joined, less those that left, until the list is made anew.
+  void count_unlisted(size_t clause, int32_t more) { unlisted_[clause] += more; }
 
   // Copies a list of another collection.
   void assign(size_t clause, const IncludeList& list);
@@ -36,11 +42,12 @@ class IncludeLists {
   bool empty(size_t clause) const;  // includes no literal
 
   // The largest output of a clause.
-  uint32_t most(size_t clause) const {
+  uint32_t most(size_t clause) const { return std::min(tolerance_, literals(clause)); }
+  // That the clause includes, on its list or not yet.
+  uint32_t literals(size_t clause) const {
     const IncludeList& list = lists_[clause];
-    return std::min(tolerance_, list.length + list.positions);
+    return list.length + list.positions + static_cast<uint32_t>(unlisted_[clause]);
   }
-  uint32_t literals(size_t clause) const;  // that the clause includes
 
   // What the clause says of the examples of a block: layout.groups() words for each of its bits,
   // which are one for strict clauses. Returns the number of
@@ -70,7 +77,7 @@ class IncludeLists {
                        const uint64_t* examples, uint64_t* found);
 
  private:
-  void add(size_t clause, uint32_t literal);
+  void rebuild_flat(size_t clause, const uint64_t* include, size_t words);
   void set_position(size_t clause, const uint64_t* include);
   void reserve(size_t clause, uint32_t length);
 
@@ -79,6 +86,7 @@ class IncludeLists {
   const BlockLayout* layout_;
   uint32_t tolerance_, planes_;
   std::vector<IncludeList> lists_;
+  std::vector<int32_t> unlisted_;          // see count_unlisted
   std::vector<Buffer<uint32_t>> storage_;  // what lists_ points into
   Buffer<uint32_t> misses_;                // [clause][rows + columns], of graded images
 };

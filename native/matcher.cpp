@@ -11,11 +11,18 @@ Matcher::Matcher(Clauses& clauses, ClauseRange range, const uint64_t* asleep)
       layout_(clauses.layout),
       range_(range),
       asleep_(asleep),
-      literals_(clauses.spec.grid),
+      literals_(clauses.spec.grid, clauses.kernels),
       block_(layout_, clauses.kernels),
-      ahead_(range.count * layout_.groups() * planes()),
-      fires_((fires_plane() + 1) * layout_.examples() * range.words()),
-      patches_(clauses.spec.grid.n_patches()) {}
+      patches_(clauses.spec.grid.n_patches()),
+      misses_(clauses, range) {
+  if (misses_.is_used()) {
+    grades_.resize(64 * range.words());
+    fires_ = Buffer<uint64_t>(range.words());
+  } else {
+    ahead_ = Buffer<uint64_t>(range.count * layout_.groups() * planes());
+    fires_ = Buffer<uint64_t>((fires_plane() + 1) * layout_.examples() * range.words());
+  }
+}
 
 const uint64_t* Matcher::match(const TrainTask& task, size_t turn) {
   if (turn >= block_end_) {
@@ -24,7 +31,17 @@ const uint64_t* Matcher::match(const TrainTask& task, size_t turn) {
     ++position_;
   }
   literals_.read(task.examples, static_cast<size_t>(task.order[turn]));
-  return at(fires_plane(), position_);
+  return misses_.is_used() ? grade() : at(fires_plane(), position_);
+}
+
+// Where misses are counted: what the clauses say of the current example, and which of them fire.
+const uint64_t* Matcher::grade() {
+  misses_.grade(position_, [this] { return literals_.truth(); }, grades_.data(), fires_.data());
+  for (size_t w = 0; clauses_.spec.drop_clauses && w < range_.words(); ++w) {
+    fires_.data()[w] &= ~asleep_[w];
+    for (const uint32_t k : SetBits{asleep_[w]}) grades_[64 * w + k] = 0;
+  }
+  return fires_.data();
 }
 
 void Matcher::match_block(const TrainTask& task, size_t turn) {
@@ -33,6 +50,7 @@ void Matcher::match_block(const TrainTask& task, size_t turn) {
   block_.read(task.examples, task.order + turn, count);
   block_end_ = turn + count;
   position_ = 0;
+  if (misses_.is_used()) return misses_.count_block(block_);
   const size_t each = groups * planes();
   for (size_t j = 0; j < range_.count; ++j) {
     if (has_bit(asleep_, j)) continue;  // what it says stays 0
@@ -67,6 +85,11 @@ const uint64_t* Matcher::truth(uint32_t local, uint64_t step_key) {
       clauses_.kernels, clause, block_, static_cast<unsigned>(position_), grade, patches_.data());
   const uint64_t draw = hash32(make_key(step_key, Purpose::patch, 0, 0), clause);
   return literals_.patch_truth(patches_[draw * found >> 32]);
+}
+
+void Matcher::move(uint32_t local, const std::vector<uint32_t>& joined,
+                   const std::vector<uint32_t>& left) {
+  misses_.move(local, joined, left, block_, position_ + 1);
 }
 
 void Matcher::list_changed(uint32_t local, ListChange change) {

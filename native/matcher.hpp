@@ -2,6 +2,7 @@
 #pragma once
 
 #include "clauses.hpp"
+#include "miss_counts.hpp"
 #include "patch_literals.hpp"
 #include "train_task.hpp"
 
@@ -19,7 +20,13 @@ class Matcher {
   // Returns a bit per local clause: whether it fires.
   const uint64_t* match(const TrainTask& task, size_t turn);
 
-  // The outputs of the clauses on that example are numbers: bit k of each, a bit per local clause.
+  // Whether it reads a new block of examples for that turn.
+  bool opens_block(size_t turn) const { return turn >= block_end_; }
+
+  // What the clauses say of that example, where misses are counted; else null.
+  const uint16_t* grades() const { return misses_.is_used() ? grades_.data() : nullptr; }
+
+  // Where they are not, what clauses say are numbers: bit k of each, a bit per local clause.
   uint32_t planes() const { return clauses_.lists.planes(); }
   const uint64_t* plane(uint32_t k) const { return at(k, position_); }
 
@@ -27,11 +34,18 @@ class Matcher {
   // patches of which the clause says the most.
   const uint64_t* truth(uint32_t local, uint64_t step_key);
 
-  // A clause's literals have changed.
+  // A clause's literals have changed, and its list with them.
   void list_changed(uint32_t local, ListChange change);
+
+  // Whether misses are counted. Then `move` is told which literals joined a clause or left it, and
+  // its list need not follow, but for `list_all` at the end.
+  bool counts_misses() const { return misses_.is_used(); }
+  void move(uint32_t local, const std::vector<uint32_t>& joined, const std::vector<uint32_t>& left);
+  void list_all() { misses_.list_all(); }
 
  private:
   void match_block(const TrainTask& task, size_t turn);
+  const uint64_t* grade();
   void match_graded(uint32_t local, const uint64_t* open);
   // Where a plane, or after the last of them the clauses that fire at all, lie for an example.
   const uint64_t* at(uint32_t k, size_t example) const {
@@ -56,6 +70,8 @@ class Matcher {
   // The same by example, and for graded clauses which of them fire: see at().
   Buffer<uint64_t> fires_;
   std::vector<uint32_t> patches_;  // that satisfy a clause
+  MissCounts misses_;              // instead of the two
+  std::vector<uint16_t> grades_;
 };
 
 }  // namespace cotm

@@ -53,24 +53,6 @@ class BitWriter {
   unsigned used_ = 0;
 };
 
-// Feature bits to literal bits: bit k to bit 2k, its negation to bit 2k + 1.
-uint64_t interleave(uint32_t features) {
-  uint64_t x = features;
-  x = (x | x << 16) & 0x0000FFFF0000FFFFu;
-  x = (x | x << 8) & 0x00FF00FF00FF00FFu;
-  x = (x | x << 4) & 0x0F0F0F0F0F0F0F0Fu;
-  x = (x | x << 2) & 0x3333333333333333u;
-  x = (x | x << 1) & 0x5555555555555555u;
-  return x | (~x & 0x5555555555555555u) << 1;
-}
-
-void interleave_row(const uint64_t* features, const uint64_t* valid, size_t words,
-                    uint64_t* truth) {
-  for (size_t w = 0; w < words; ++w) {
-    truth[w] = interleave(static_cast<uint32_t>(features[w / 2] >> (w % 2 * 32))) & valid[w];
-  }
-}
-
 }  // namespace
 
 Buffer<uint64_t> first_bits(size_t count, size_t words) {
@@ -79,8 +61,9 @@ Buffer<uint64_t> first_bits(size_t count, size_t words) {
   return bits;
 }
 
-PatchLiterals::PatchLiterals(const Grid& grid)
+PatchLiterals::PatchLiterals(const Grid& grid, const Kernels& kernels)
     : grid_(grid),
+      kernels_(kernels),
       words_(literal_words(grid)),
       truth_(words_),
       valid_literals_(first_bits(grid.n_literals(), words_)),
@@ -90,17 +73,20 @@ PatchLiterals::PatchLiterals(const Grid& grid)
 }
 
 void PatchLiterals::read(const Examples& examples, size_t index) {
-  if (grid_.is_flat()) {
-    read_flat(examples, index);
-  } else {
-    examples_ = &examples;
-    image_ = examples.image(index);
-  }
+  examples_ = &examples;
+  index_ = index;
+  is_read_ = false;
 }
 
-void PatchLiterals::read_flat(const Examples& examples, size_t index) {
-  if (!examples.is_sparse()) {
-    interleave_row(examples.image(index), valid_literals_.data(), words_, truth_.data());
+const uint64_t* PatchLiterals::truth() {
+  if (!is_read_) read_flat();
+  is_read_ = true;
+  return truth_.data();
+}
+
+void PatchLiterals::read_flat() {
+  if (!examples_->is_sparse()) {
+    kernels_.interleave(examples_->image(index_), valid_literals_.data(), words_, truth_.data());
     return;
   }
   // Cost follows the set features: undo the previous example's, set this one's.
@@ -110,24 +96,25 @@ void PatchLiterals::read_flat(const Examples& examples, size_t index) {
     }
   };
   if (sparse_examples_) flip(*sparse_examples_, sparse_index_);
-  flip(examples, index);
-  sparse_examples_ = &examples;
-  sparse_index_ = index;
+  flip(*examples_, index_);
+  sparse_examples_ = examples_;
+  sparse_index_ = index_;
 }
 
 const uint64_t* PatchLiterals::patch_truth(uint32_t patch) {
   const uint32_t row = patch / grid_.columns(), column = patch % grid_.columns();
+  const uint64_t* image = examples_->image(index_);
   BitWriter writer(features_.data());
   writer.thermometer(row, grid_.rows() - 1);
   writer.thermometer(column, grid_.columns() - 1);
   for (uint32_t r = 0; r < grid_.patch_height; ++r) {
     const size_t y = static_cast<size_t>(row) * grid_.stride_rows + r;
-    writer.copy(image_ + y * examples_->row_words(),
+    writer.copy(image + y * examples_->row_words(),
                 static_cast<size_t>(column) * grid_.stride_columns * grid_.channels,
                 static_cast<size_t>(grid_.patch_width) * grid_.channels);
   }
   writer.flush();
-  interleave_row(features_.data(), valid_literals_.data(), words_, truth_.data());
+  kernels_.interleave(features_.data(), valid_literals_.data(), words_, truth_.data());
   return truth_.data();
 }
 

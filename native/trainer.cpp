@@ -50,6 +50,8 @@ void Trainer::run(const TrainTask& task, size_t first, size_t last, VoteBoard& b
     const uint64_t* scale = task.scales + (task.one_scale ? 0 : 2 * index);
     const uint64_t key = step_key(spec_.seed, task.step + turn);
 
+    // Lists that have not followed their clauses are made from the rows before a block.
+    if (matcher_.counts_misses() && matcher_.opens_block(turn)) rows_.pay_all();
     fires_ = matcher_.match(task, turn);
     int64_t* votes = board.of(thread_, turn);
     vote(votes);
@@ -60,11 +62,16 @@ void Trainer::run(const TrainTask& task, size_t first, size_t last, VoteBoard& b
     give_feedback(target, key);
   }
   rows_.pay_all();
+  matcher_.list_all();
 }
 
-// The votes of the own clauses: bit k of an output counts 2^k times.
+// The votes of the own clauses. Bit k of an output counts 2^k times.
 void Trainer::vote(int64_t* votes) {
   std::fill_n(votes, spec_.m, 0);
+  if (const uint16_t* grades = matcher_.grades()) {
+    return clauses_.kernels.add_grades(fires_, grades, range_.count, weights_.data(), spec_.m,
+                                       weights_.largest() * spec_.most(), votes);
+  }
   for (uint32_t k = matcher_.planes(); k-- > 0;) {
     for (uint32_t i = 0; i < spec_.m; ++i) votes[i] *= 2;
     clauses_.kernels.add_votes(matcher_.plane(k), range_.count, weights_.data(), spec_.m,
@@ -107,6 +114,7 @@ void Trainer::give_feedback(const uint8_t* target, uint64_t step_key) {
     if (fires) feedback.truth = matcher_.truth(local, step_key);
     rows_.update(local, feedback, step_key);
   }
+  rows_.forget_rest();
 }
 
 void Trainer::prefetch(uint32_t local) const { rows_.prefetch(local, has_bit(fires_, local)); }

@@ -39,6 +39,70 @@ uint64_t select64(Key key, uint32_t first, uint32_t last) {
   return bits;
 }
 
+// Picks first, first + 1, ...: literal floor(hash * literals / 2^32), where it lies in here.
+// Numbers of literals have 30 bits, so that signs do not matter.
+void pick_lanes(Key key, uint32_t first, uint32_t features, uint32_t* to) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i literals = _mm256_set1_epi32(static_cast<int>(2 * features));
+  for (uint32_t half = 0; half < kPickLanes; half += 8) {
+    const __m256i index =
+        _mm256_add_epi32(lanes, _mm256_set1_epi32(static_cast<int>(first + half)));
+    const __m256i w = _mm256_mullo_epi32(index, _mm256_set1_epi32(static_cast<int>(kGolden)));
+    const __m256i hash = hash8(_mm256_xor_si256(w, _mm256_srli_epi32(w, 16)),
+                               _mm256_set1_epi32(static_cast<int>(key.a)),
+                               _mm256_set1_epi32(static_cast<int>(key.b)));
+    const __m256i even = _mm256_mul_epu32(hash, literals);
+    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(hash, 32), literals);
+    const __m256i outer = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+    const __m256i last = _mm256_set1_epi32(static_cast<int>(features - 1));
+    const __m256i negated = _mm256_cmpgt_epi32(outer, last);
+    const __m256i back = _mm256_set1_epi32(static_cast<int>(2 * features - 1));
+    const __m256i inner =
+        _mm256_sub_epi32(_mm256_slli_epi32(outer, 1), _mm256_and_si256(negated, back));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + half), inner);
+  }
+}
+
+// A nibble of features as a byte of literals.
+alignas(16) constexpr uint8_t kLiteralsOfNibble[16] = {
+    0xAA, 0xA9, 0xA6, 0xA5, 0x9A, 0x99, 0x96, 0x95, 0x6A, 0x69, 0x66, 0x65, 0x5A, 0x59, 0x56, 0x55};
+
+// Interleaves as many words as whole vectors have; returns how many.
+size_t interleave_many(const uint64_t* features, const uint64_t* valid, size_t words,
+                       uint64_t* truth) {
+  const __m256i table = _mm256_broadcastsi128_si256(
+      _mm_load_si128(reinterpret_cast<const __m128i*>(kLiteralsOfNibble)));
+  const __m256i nibbles = _mm256_set1_epi8(0x0F);
+  size_t w = 0;
+  for (; w + 4 <= words; w += 4) {
+    const __m256i bytes =
+        _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(features + w / 2)));
+    const __m256i apart =
+        _mm256_and_si256(_mm256_or_si256(bytes, _mm256_slli_epi16(bytes, 4)), nibbles);
+    const __m256i kept = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(valid + w));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(truth + w),
+                        _mm256_and_si256(_mm256_shuffle_epi8(table, apart), kept));
+  }
+  return w;
+}
+
+// Grades of 64 clauses: most minus misses, or 0; returns a bit for each that is above 0.
+uint64_t less_misses(const uint16_t* misses, const uint16_t* most, uint16_t* grades) {
+  uint64_t silent = 0;
+  for (size_t j = 0; j < 64; j += 16) {
+    const __m256i rest =
+        _mm256_subs_epu16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(most + j)),
+                          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(misses + j)));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(grades + j), rest);
+    const __m256i zero = _mm256_cmpeq_epi16(rest, _mm256_setzero_si256());
+    // As bytes, of which packing takes 128-bit halves one after the other.
+    const __m128i bytes =
+        _mm_packs_epi16(_mm256_castsi256_si128(zero), _mm256_extracti128_si256(zero, 1));
+    silent |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(bytes))) << j;
+  }
+  return ~silent;
+}
+
 constexpr uint32_t kLanes = 4;
 
 struct Lanes {
@@ -102,6 +166,7 @@ struct VoteMask {
 
 struct VoteSum {
   __m256i lanes;
+  static VoteSum zero() { return {_mm256_setzero_si256()}; }
   static VoteSum load(const int16_t* from) {
     return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))};
   }
@@ -236,6 +301,7 @@ struct Row {
   }
 };
 
+#include "kernels/forgetting.inl"
 #include "kernels/graded.inl"
 #include "kernels/kernels.inl"
 

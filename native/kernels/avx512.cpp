@@ -38,6 +38,59 @@ uint64_t select64(Key key, uint32_t first, uint32_t last) {
   return bits;
 }
 
+// Picks first, first + 1, ...: literal floor(hash * literals / 2^32), where it lies in here.
+void pick_lanes(Key key, uint32_t first, uint32_t features, uint32_t* to) {
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i index = _mm512_add_epi32(lanes, _mm512_set1_epi32(static_cast<int>(first)));
+  const __m512i w = _mm512_mullo_epi32(index, _mm512_set1_epi32(static_cast<int>(kGolden)));
+  const __m512i hash = hash16(_mm512_xor_si512(w, _mm512_srli_epi32(w, 16)),
+                              _mm512_set1_epi32(static_cast<int>(key.a)),
+                              _mm512_set1_epi32(static_cast<int>(key.b)));
+  const __m512i literals = _mm512_set1_epi32(static_cast<int>(2 * features));
+  const __m512i even = _mm512_mul_epu32(hash, literals);
+  const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(hash, 32), literals);
+  const __m512i outer = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
+  const __mmask16 negated =
+      _mm512_cmpge_epu32_mask(outer, _mm512_set1_epi32(static_cast<int>(features)));
+  const __m512i inner = _mm512_slli_epi32(outer, 1);
+  const __m512i back = _mm512_set1_epi32(static_cast<int>(2 * features - 1));
+  _mm512_storeu_si512(to, _mm512_mask_sub_epi32(inner, negated, inner, back));
+}
+
+// A nibble of features as a byte of literals.
+alignas(16) constexpr uint8_t kLiteralsOfNibble[16] = {
+    0xAA, 0xA9, 0xA6, 0xA5, 0x9A, 0x99, 0x96, 0x95, 0x6A, 0x69, 0x66, 0x65, 0x5A, 0x59, 0x56, 0x55};
+
+// Interleaves as many words as whole vectors have; returns how many.
+size_t interleave_many(const uint64_t* features, const uint64_t* valid, size_t words,
+                       uint64_t* truth) {
+  const __m512i table =
+      _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(kLiteralsOfNibble)));
+  const __m512i nibbles = _mm512_set1_epi8(0x0F);
+  size_t w = 0;
+  for (; w + 8 <= words; w += 8) {
+    const __m512i bytes = _mm512_cvtepu8_epi16(
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(features + w / 2)));
+    const __m512i apart =
+        _mm512_and_si512(_mm512_or_si512(bytes, _mm512_slli_epi16(bytes, 4)), nibbles);
+    _mm512_storeu_si512(truth + w, _mm512_and_si512(_mm512_shuffle_epi8(table, apart),
+                                                    _mm512_loadu_si512(valid + w)));
+  }
+  return w;
+}
+
+// Grades of 64 clauses: most minus misses, or 0; returns a bit for each that is above 0.
+uint64_t less_misses(const uint16_t* misses, const uint16_t* most, uint16_t* grades) {
+  uint64_t fires = 0;
+  for (size_t j = 0; j < 64; j += 32) {
+    const __m512i rest =
+        _mm512_subs_epu16(_mm512_loadu_si512(most + j), _mm512_loadu_si512(misses + j));
+    _mm512_storeu_si512(grades + j, rest);
+    fires |= static_cast<uint64_t>(_mm512_test_epi16_mask(rest, rest)) << j;
+  }
+  return fires;
+}
+
 struct Octet {
   __m512i words;
 
@@ -71,6 +124,7 @@ struct VoteMask {
 
 struct VoteSum {
   __m512i lanes;
+  static VoteSum zero() { return {_mm512_setzero_si512()}; }
   static VoteSum load(const int16_t* from) { return {_mm512_loadu_si512(from)}; }
   void store(int16_t* to) const { _mm512_storeu_si512(to, lanes); }
   VoteSum plus(const int16_t* weights, VoteMask mask) const {
@@ -140,6 +194,7 @@ struct Row {
   }
 };
 
+#include "kernels/forgetting.inl"
 #include "kernels/graded.inl"
 #include "kernels/kernels.inl"
 

@@ -14,6 +14,27 @@ uint64_t select64(Key key, uint32_t first, uint32_t last) {
   return bits;
 }
 
+// Picks first, first + 1, ...: literal floor(hash * literals / 2^32), where it lies in here.
+void pick_lanes(Key key, uint32_t first, uint32_t features, uint32_t* to) {
+  for (uint32_t lane = 0; lane < kPickLanes; ++lane) {
+    const uint64_t hash = hash32(key, first + lane);
+    const uint32_t outer = static_cast<uint32_t>(hash * (2 * features) >> 32);
+    to[lane] = outer < features ? 2 * outer : 2 * (outer - features) + 1;
+  }
+}
+
+size_t interleave_many(const uint64_t*, const uint64_t*, size_t, uint64_t*) { return 0; }
+
+// Grades of 64 clauses: most minus misses, or 0; returns a bit for each that is above 0.
+uint64_t less_misses(const uint16_t* misses, const uint16_t* most, uint16_t* grades) {
+  uint64_t fires = 0;
+  for (size_t j = 0; j < 64; ++j) {
+    grades[j] = most[j] > misses[j] ? static_cast<uint16_t>(most[j] - misses[j]) : 0;
+    fires |= static_cast<uint64_t>(grades[j] != 0) << j;
+  }
+  return fires;
+}
+
 struct Octet {
   uint64_t words[kBlockWords];
 
@@ -82,6 +103,7 @@ struct VoteMask {
 
 struct VoteSum {
   int16_t lanes[kVoteLanes];
+  static VoteSum zero() { return VoteSum{}; }
   static VoteSum load(const int16_t* from) {
     VoteSum sum;
     for (size_t e = 0; e < kVoteLanes; ++e) sum.lanes[e] = from[e];
@@ -187,6 +209,7 @@ struct Row {
   }
 };
 
+#include "kernels/forgetting.inl"
 #include "kernels/graded.inl"
 #include "kernels/kernels.inl"
 

@@ -79,6 +79,74 @@ static uint32_t grade_flat(const IncludeList& list, const uint64_t* words, const
   return ended;
 }
 
+// 2^k as 16 bits, in every lane.
+struct Powers {
+  alignas(64) int16_t of[16][kVoteLanes] = {};
+  constexpr Powers() {
+    for (uint32_t k = 0; k < 16; ++k) {
+      for (size_t lane = 0; lane < kVoteLanes; ++lane) of[k][lane] = static_cast<int16_t>(1u << k);
+    }
+  }
+};
+static constexpr Powers powers;
+
+static void count_misses(const IncludeList& list, const uint64_t* words, uint16_t* counts) {
+  static_assert(kChunk == 4);
+  const Octet ones = Octet::all(~uint64_t{0}), none = Octet::all(0);
+  const auto misses = [&](uint32_t i) {
+    return i < list.length ? ones.without(Octet::load(words + list.offsets[i])) : none;
+  };
+  Octet planes[16];  // of the counts; those from `used` on are 0 so far
+  uint32_t used = 0;
+  for (uint32_t i = 0; i < list.length; i += kChunk) {
+    const Octet a = misses(i), b = misses(i + 1), c = misses(i + 2), d = misses(i + 3);
+    const Octet two = a ^ b, three = two ^ c;
+    const Octet carry2 = (a & b) | (two & c), again = three & d;
+    const Octet amounts[3] = {three ^ d, carry2 ^ again, carry2 & again};
+    for (; used < 16 && i + kChunk >= uint32_t{1} << used; ++used) planes[used] = none;
+    Octet carry = none;
+    for (uint32_t k = 0; k < used; ++k) {
+      const Octet from = planes[k];
+      if (k < 3) {
+        const Octet half = from ^ amounts[k];
+        planes[k] = half ^ carry;
+        carry = (from & amounts[k]) | (half & carry);
+      } else {
+        planes[k] = from ^ carry;
+        carry = from & carry;
+      }
+    }
+  }
+  alignas(64) uint64_t found[16][kBlockWords];
+  for (uint32_t k = 0; k < used; ++k) planes[k].store(found[k]);
+  for (size_t e = 0; e < 64 * kBlockWords; e += kVoteLanes) {
+    VoteSum sum = VoteSum::zero();
+    for (uint32_t k = 0; k < used; ++k) sum = sum.plus(powers.of[k], VoteMask::from(found[k], e));
+    sum.store(reinterpret_cast<int16_t*>(counts + e));
+  }
+}
+
+static void move_counts(const uint64_t* examples, size_t first, size_t end, int16_t amount,
+                        uint16_t* counts) {
+  alignas(64) int16_t amounts[kVoteLanes];
+  for (size_t lane = 0; lane < kVoteLanes; ++lane) amounts[lane] = amount;
+  for (size_t e = first / kVoteLanes * kVoteLanes; e < end; e += kVoteLanes) {
+    int16_t* at = reinterpret_cast<int16_t*>(counts + e);
+    VoteSum::load(at).plus(amounts, VoteMask::from(examples, e)).store(at);
+  }
+}
+
+static void grade_counts(const uint16_t* counts, size_t step, const uint16_t* most, size_t count,
+                         uint16_t* grades, uint64_t* fires) {
+  for (size_t first = 0; first < count; first += 64) {
+    alignas(64) uint16_t misses[64];
+    const size_t here = count - first < 64 ? count - first : 64;
+    for (size_t j = 0; j < here; ++j) misses[j] = counts[(first + j) * step];
+    for (size_t j = here; j < 64; ++j) misses[j] = 0xFFFF;
+    fires[first / 64] = less_misses(misses, most + first, grades + first);
+  }
+}
+
 // What a clause says of the patches side by side from a row and column on: its planes, of which
 // only `alive` counts. Returns whether any is alive.
 static inline bool grade_patches(const IncludeList& list, const uint64_t* words, size_t row_step,

@@ -20,6 +20,7 @@ inline constexpr int8_t kMostOwed = 12;      // feedbacks a row can owe; see def
 inline constexpr uint32_t kWatchLanes = 8;   // watched literals in a vector
 inline constexpr uint32_t kMostPlanes = 16;  // bits of a clause's output
 inline constexpr uint32_t kChunk = 4;        // literals that are matched between two tests
+inline constexpr uint32_t kPickLanes = 16;   // picks that are made at once
 
 // A rectangle of patches, borders included. It is empty where top > bottom or left > right.
 struct Window {
@@ -65,8 +66,15 @@ struct Feedback {
   int32_t top;         // the largest entry
   bool boost_true_positive;
   bool grows = true;  // the clause memorizes what is true
-  bool sampled;       // instead of draws: excluded literals that are false are forgotten
   bool graded;        // a clause that fires may include literals that are false
+};
+
+// Feedback where forgetting is sampled, to a clause that fires: the same to all literals that are
+// true, and to all that are false and excluded. It leaves alone what is false and included.
+struct PlainFeedback {
+  const uint64_t* truth;
+  int8_t to_true, to_open;
+  int8_t floor, top;  // the smallest and the largest entry
 };
 
 // What a memory row says after feedback, a bit per literal.
@@ -112,6 +120,24 @@ struct Kernels {
                         uint32_t columns, unsigned example, uint32_t most, uint32_t planes,
                         uint32_t grade, uint32_t* patches);
 
+  // How many literals of a list are false in each of the 512 flat examples of a block, modulo 2^16.
+  void (*count_misses)(const IncludeList& list, const uint64_t* words, uint16_t* counts);
+
+  // Adds an amount to the counts of the examples whose bit is set, at least from `first` to before
+  // `end` and at most all 512.
+  void (*move_counts)(const uint64_t* examples, size_t first, size_t end, int16_t amount,
+                      uint16_t* counts);
+
+  // Grades of clauses whose counts of misses lie `step` apart: most[j] minus the count, or 0. Bit j
+  // of fires: it is above 0. Both are written up to a multiple of 64 clauses.
+  void (*grade_counts)(const uint16_t* counts, size_t step, const uint16_t* most, size_t count,
+                       uint16_t* grades, uint64_t* fires);
+
+  // votes[i] += grades[j] * weights[j][i] for every clause j whose bit is set in `fires`. No
+  // product is larger than `largest` in magnitude.
+  void (*add_grades)(const uint64_t* fires, const uint16_t* grades, size_t count,
+                     const int32_t* weights, size_t m, int64_t largest, int64_t* votes);
+
   // votes[i] += weights[j][i] for every clause j whose bit is set in `fires`. No weight is larger
   // than `largest` in magnitude.
   void (*add_votes)(const uint64_t* fires, size_t count, const int32_t* weights, size_t m,
@@ -129,6 +155,22 @@ struct Kernels {
   // spread: of every feature's index, see randomness.hpp. valid: the literals that are no padding.
   bool (*feedback)(const Feedback& feedback, const uint32_t* spread, const uint64_t* valid,
                    size_t words, int8_t* row, const RowBits& bits);
+
+  // The same where forgetting is sampled. Writes bits.include and bits.flipped only of the words in
+  // which a literal flipped; returns how many these are, and which in `changed`.
+  uint32_t (*plain_feedback)(const PlainFeedback& feedback, const uint64_t* valid, size_t words,
+                             int8_t* row, const RowBits& bits, uint32_t* changed);
+
+  // The literals a key picks for forgetting, of its picks first, first + 1, ...; writes whole
+  // multiples of kPickLanes. There are at most 2^30 literals.
+  void (*pick)(Key key, uint32_t first, uint32_t count, uint32_t features, uint32_t* literals);
+
+  // Bit l of include: the row includes literal l.
+  void (*include_bits)(const int8_t* row, size_t words, uint64_t* include);
+
+  // The literals' bits, of those in `valid`, from the features' bits.
+  void (*interleave)(const uint64_t* features, const uint64_t* valid, size_t words,
+                     uint64_t* truth);
 
   // Takes 1 from each watched literal that is forgotten; returns whether one crossed the edge.
   // `watch` is read and written up to a multiple of kWatchLanes.

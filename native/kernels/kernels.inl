@@ -3,11 +3,12 @@
 //   Octet     8 words: load, store, all (the same word in each), &, |, ^, without, any
 //   Lanes     kLanes words: the same, or_of_lanes, lanes_with_bit (which lanes have a bit set)
 //   VoteMask  which of kVoteLanes examples fire
-//   VoteSum   their votes for one output in 16 bits: load, store, plus
+//   VoteSum   their votes for one output in 16 bits: zero, load, store, plus
 //   Mask      one flag per literal of 64: from_bits, without, forget
 //   Row       64 memory entries: load, store, plus, minus, *_saturated, clipped, include_bits,
 //             flipped_bits, near_edge_bits (included and below kMostOwed), forgets (how often
 //             each literal is forgotten)
+// and the functions select64, pick_lanes, interleave_many and less_misses.
 //
 // Nothing from the C++ library is used here: a template instantiated with wide instructions
 // could be picked by the linker for everyone.
@@ -117,16 +118,21 @@ static size_t find_patches(const IncludeList& list, const uint64_t* words, size_
 typedef int32_t Weights __attribute__((vector_size(32), aligned(4), may_alias));
 static constexpr size_t kWeights = sizeof(Weights) / sizeof(int32_t);
 
-static void add_votes(const uint64_t* fires, size_t count, const int32_t* weights, size_t m,
-                      int64_t largest, int64_t* votes) {
+// weights[j][i] times grades[j], or once where there are no grades, for every clause that fires. No
+// product is larger than `largest`.
+template <bool kGraded>
+static void add_products(const uint64_t* fires, const uint16_t* grades, size_t count,
+                         const int32_t* weights, size_t m, int64_t largest, int64_t* votes) {
   const size_t words = (count + 63) / 64;
   // From one to two vectors of outputs, of which the second overlaps the first, are summed in 32
   // bits as long as no sum can overflow.
   if (m < kWeights || m > 2 * kWeights || largest >= (int64_t{1} << 31) / 128) {
     for (size_t w = 0; w < words; ++w) {
       for (uint64_t bits = fires[w]; bits; bits &= bits - 1) {
-        const int32_t* row = weights + (64 * w + static_cast<size_t>(__builtin_ctzll(bits))) * m;
-        for (size_t i = 0; i < m; ++i) votes[i] += row[i];
+        const size_t j = 64 * w + static_cast<size_t>(__builtin_ctzll(bits));
+        const int32_t* row = weights + j * m;
+        const int64_t times = kGraded ? grades[j] : 1;
+        for (size_t i = 0; i < m; ++i) votes[i] += times * row[i];
       }
     }
     return;
@@ -146,12 +152,29 @@ static void add_votes(const uint64_t* fires, size_t count, const int32_t* weight
       bound = 64 * largest;
     }
     for (uint64_t bits = fires[w]; bits; bits &= bits - 1) {
-      const int32_t* row = weights + static_cast<size_t>(__builtin_ctzll(bits)) * m;
-      head += *reinterpret_cast<const Weights*>(row);
-      tail += *reinterpret_cast<const Weights*>(row + second);
+      const size_t j = static_cast<size_t>(__builtin_ctzll(bits));
+      const int32_t* row = weights + j * m;
+      if constexpr (kGraded) {
+        const int32_t times = grades[64 * w + j];
+        head += *reinterpret_cast<const Weights*>(row) * times;
+        tail += *reinterpret_cast<const Weights*>(row + second) * times;
+      } else {
+        head += *reinterpret_cast<const Weights*>(row);
+        tail += *reinterpret_cast<const Weights*>(row + second);
+      }
     }
   }
   add_to_votes();
+}
+
+static void add_votes(const uint64_t* fires, size_t count, const int32_t* weights, size_t m,
+                      int64_t largest, int64_t* votes) {
+  add_products<false>(fires, nullptr, count, weights, m, largest, votes);
+}
+
+static void add_grades(const uint64_t* fires, const uint16_t* grades, size_t count,
+                       const int32_t* weights, size_t m, int64_t largest, int64_t* votes) {
+  add_products<true>(fires, grades, count, weights, m, largest, votes);
 }
 
 // Every clause is added to every example under a mask. Which examples a clause fires on is as good
@@ -249,11 +272,7 @@ static bool feedback_as(const Feedback f, const uint32_t* spread, const uint64_t
       // An included literal of a clause that fires is true, but for those a grade forgives.
       uint64_t open = ~f.truth[w] & valid[w];
       if (f.graded) open &= ~before.include_bits();
-      int32_t of_open = static_cast<int32_t>(f.type2);
-      if (f.sampled) {
-        if (f.grows) delta = delta.plus(Mask::from_bits(f.truth[w]), static_cast<int8_t>(f.type1));
-        of_open -= static_cast<int32_t>(f.type1);
-      } else if (f.type1) {
+      if (f.type1) {
         const Mask truth = Mask::from_bits(f.truth[w]);
         for (uint32_t k = 0; k < f.type1; ++k) {
           const Mask forget = Mask::forget(spread, f.keys[k], f.q);
@@ -261,7 +280,7 @@ static bool feedback_as(const Feedback f, const uint32_t* spread, const uint64_t
           if (f.grows) delta = delta.plus(f.boost_true_positive ? truth : truth.without(forget));
         }
       }
-      if (of_open) delta = delta.plus(Mask::from_bits(open), static_cast<int8_t>(of_open));
+      if (f.type2) delta = delta.plus(Mask::from_bits(open), static_cast<int8_t>(f.type2));
     }
     Row after = before.plus_saturated(delta);
     if constexpr (!kDeep) after = after.clipped(-f.N, f.top);
@@ -308,9 +327,17 @@ static constexpr Kernels table = {
     .grade_flat = grade_flat,
     .grade_window = grade_window,
     .find_graded = find_graded,
+    .count_misses = count_misses,
+    .move_counts = move_counts,
+    .grade_counts = grade_counts,
+    .add_grades = add_grades,
     .add_votes = add_votes,
     .sum_votes = sum_votes,
     .transpose64 = transpose64,
     .feedback = feedback,
+    .plain_feedback = plain_feedback,
+    .pick = pick,
+    .include_bits = include_bits,
+    .interleave = interleave,
     .forget_watched = forget_watched,
 };

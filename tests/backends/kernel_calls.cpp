@@ -25,6 +25,7 @@ extern "C" {
 uint32_t most_owed() { return cotm::kMostOwed; }
 uint32_t watch_lanes() { return cotm::kWatchLanes; }
 uint32_t chunk() { return cotm::kChunk; }
+uint32_t pick_lanes() { return cotm::kPickLanes; }
 
 // Null where the processor does not run them.
 const Kernels* find_kernels(const char* isa) {
@@ -93,6 +94,27 @@ void call_add_votes(const Kernels* kernels, const uint64_t* fires, size_t count,
   kernels->add_votes(fires, count, weights, m, largest, votes);
 }
 
+void call_add_grades(const Kernels* kernels, const uint64_t* fires, const uint16_t* grades,
+                     size_t count, const int32_t* weights, size_t m, int64_t largest,
+                     int64_t* votes) {
+  kernels->add_grades(fires, grades, count, weights, m, largest, votes);
+}
+
+void call_count_misses(const Kernels* kernels, uint32_t* offsets, uint32_t length,
+                       const uint64_t* words, uint16_t* counts) {
+  kernels->count_misses(make_list(offsets, length, nullptr), words, counts);
+}
+
+void call_move_counts(const Kernels* kernels, const uint64_t* examples, size_t first, size_t end,
+                      int32_t amount, uint16_t* counts) {
+  kernels->move_counts(examples, first, end, static_cast<int16_t>(amount), counts);
+}
+
+void call_grade_counts(const Kernels* kernels, const uint16_t* counts, size_t step,
+                       const uint16_t* most, size_t count, uint16_t* grades, uint64_t* fires) {
+  kernels->grade_counts(counts, step, most, count, grades, fires);
+}
+
 void call_sum_votes(const Kernels* kernels, const uint64_t* found, size_t groups, size_t examples,
                     size_t clauses, const int16_t* weights, size_t m, int16_t* votes) {
   kernels->sum_votes(found, groups, examples, clauses, weights, m, votes);
@@ -103,9 +125,8 @@ void call_transpose64(const Kernels* kernels, uint64_t* words) { kernels->transp
 bool call_feedback(const Kernels* kernels, const Key* owed_keys, uint32_t owed,
                    const uint64_t* truth, const Key* keys, uint32_t type1, uint32_t type2,
                    uint32_t q, int32_t N, int32_t top, bool boost_true_positive, bool grows,
-                   bool sampled, bool graded, const uint32_t* spread, const uint64_t* valid,
-                   size_t words, int8_t* row, uint64_t* include, uint64_t* flipped,
-                   uint64_t* near_edge) {
+                   bool graded, const uint32_t* spread, const uint64_t* valid, size_t words,
+                   int8_t* row, uint64_t* include, uint64_t* flipped, uint64_t* near_edge) {
   const Feedback given{.owed_keys = owed_keys,
                        .owed = owed,
                        .truth = truth,
@@ -117,10 +138,37 @@ bool call_feedback(const Kernels* kernels, const Key* owed_keys, uint32_t owed,
                        .top = top,
                        .boost_true_positive = boost_true_positive,
                        .grows = grows,
-                       .sampled = sampled,
                        .graded = graded};
   return kernels->feedback(given, spread, valid, words, row,
                            {.include = include, .flipped = flipped, .near_edge = near_edge});
+}
+
+uint32_t call_plain_feedback(const Kernels* kernels, const uint64_t* truth, int32_t to_true,
+                             int32_t to_open, int32_t N, int32_t top, const uint64_t* valid,
+                             size_t words, int8_t* row, uint64_t* include, uint64_t* flipped,
+                             uint32_t* changed) {
+  const cotm::PlainFeedback given{.truth = truth,
+                                  .to_true = static_cast<int8_t>(to_true),
+                                  .to_open = static_cast<int8_t>(to_open),
+                                  .floor = static_cast<int8_t>(-N),
+                                  .top = static_cast<int8_t>(top)};
+  return kernels->plain_feedback(given, valid, words, row,
+                                 {.include = include, .flipped = flipped, .near_edge = nullptr},
+                                 changed);
+}
+
+void call_pick(const Kernels* kernels, const Key* key, uint32_t first, uint32_t count,
+               uint32_t features, uint32_t* literals) {
+  kernels->pick(*key, first, count, features, literals);
+}
+
+void call_include_bits(const Kernels* kernels, const int8_t* row, size_t words, uint64_t* include) {
+  kernels->include_bits(row, words, include);
+}
+
+void call_interleave(const Kernels* kernels, const uint64_t* features, const uint64_t* valid,
+                     size_t words, uint64_t* truth) {
+  kernels->interleave(features, valid, words, truth);
 }
 
 bool call_forget_watched(const Kernels* kernels, const Key* key, uint32_t q, uint32_t count,

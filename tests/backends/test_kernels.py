@@ -56,8 +56,16 @@ ARGUMENTS = {
     "add_votes": "array size array size largest array",
     "sum_votes": "array size size size array size array",
     "transpose64": "array",
-    "feedback": "array owed array array types types q N N boost boost boost boost array array size"
+    "count_misses": "array length array array",
+    "move_counts": "array size size N array",
+    "grade_counts": "array size array size array array",
+    "add_grades": "array array size array size largest array",
+    "feedback": "array owed array array types types q N N boost boost boost array array size"
     " array array array array",
+    "plain_feedback": "array N N N N array size array array array array",
+    "pick": "array first count count array",
+    "include_bits": "array size array",
+    "interleave": "array array size array",
     "forget_watched": "array q count array",
 }
 RESULTS = {
@@ -67,6 +75,7 @@ RESULTS = {
     "grade_flat": ctypes.c_uint32,
     "find_graded": ctypes.c_size_t,
     "feedback": ctypes.c_bool,
+    "plain_feedback": ctypes.c_uint32,
     "forget_watched": ctypes.c_bool,
 }
 
@@ -306,6 +315,73 @@ def test_grades_of_patches(kernels):
             np.testing.assert_array_equal(patches[:count], expected)
 
 
+def test_count_misses(kernels):
+    for rng in cases("count_misses"):
+        literals = int(rng.integers(1, 60))
+        length = int(rng.integers(0, rng.choice([9, 90, 900])))
+        if rng.random() < 0.1:
+            length = 2**16 + int(rng.integers(99))  # counts are modulo 2^16
+        words = random_words(rng, (literals, 8), rng.choice([0.0, 0.3, 0.9]))
+        chosen = rng.integers(0, literals, length).astype(np.uint32)
+        counts = np.full(512 + GUARD, 77, np.uint16)
+        kernels.count_misses(chosen * np.uint32(8), length, words.ravel(), counts)
+        times = np.bincount(chosen, minlength=literals)
+        misses = times @ (1 - words_to_bits(words).reshape(literals, 512).astype(np.int64))
+        np.testing.assert_array_equal(counts[:512], misses % 2**16)
+        assert (counts[512:] == 77).all()
+
+
+def test_move_counts(kernels):
+    for rng in cases("move_counts"):
+        examples = random_words(rng, 8)
+        first, end = sorted(int(k) for k in rng.integers(0, 513, 2))
+        amount = int(rng.choice([1, -1]))
+        counts = rng.choice(np.array([0, 1, 7, 2**16 - 1], np.uint16), 512 + GUARD)
+        before = counts.copy()
+        kernels.move_counts(examples, first, end, amount, counts)
+        moved = before[:512] + np.uint16(amount % 2**16) * words_to_bits(examples)
+        np.testing.assert_array_equal(counts[first:end], moved[first:end])
+        assert ((counts[:512] == before[:512]) | (counts[:512] == moved)).all()
+        np.testing.assert_array_equal(counts[512:], before[512:])
+
+
+def test_grade_counts(kernels):
+    for rng in cases("grade_counts"):
+        clauses, step = int(rng.integers(1, 200)), int(rng.integers(1, 5))
+        room = (clauses + 63) // 64 * 64
+        counts = rng.choice(np.array([0, 3, 9, 2**15, 2**16 - 1], np.uint16), clauses * step)
+        most = np.zeros(room, np.uint16)
+        most[:clauses] = rng.choice([1, 3, 10, 2**15], clauses)
+        grades, fires = np.full(room + GUARD, 7, np.uint16), random_words(rng, room // 64 + GUARD)
+        behind = fires[room // 64 :].copy()
+        kernels.grade_counts(counts, step, most, clauses, grades, fires)
+        expected = np.zeros(room, np.int64)
+        expected[:clauses] = np.maximum(
+            0, most[:clauses].astype(np.int64) - counts.reshape(clauses, step)[:, 0]
+        )
+        np.testing.assert_array_equal(grades[:room], expected)
+        np.testing.assert_array_equal(words_to_bits(fires[: room // 64]), expected > 0)
+        assert (grades[room:] == 7).all() and (fires[room // 64 :] == behind).all()
+
+
+def test_add_grades(kernels):
+    for rng in cases("add_grades"):
+        m, count = int(rng.integers(1, 40)), int(rng.integers(1, 400))
+        most, heaviest = int(rng.choice([1, 20, 2**15])), int(rng.choice([1, 511, 2**31 - 1]))
+        weights = rng.integers(-heaviest, heaviest, (count, m), endpoint=True).astype(np.int32)
+        grades = rng.integers(0, most, count, endpoint=True).astype(np.uint16)
+        if rng.random() < 0.3:  # the sums that overflow first
+            weights[:], grades[:] = heaviest, most
+        fires = np.zeros((count + 63) // 64 * 64, bool)
+        fires[:count] = grades > 0
+        votes = rng.integers(-(2**40), 2**40, m + GUARD)
+        expected = votes.copy()
+        expected[:m] += grades.astype(np.int64) @ weights.astype(np.int64)
+        bits = np.atleast_1d(bits_to_words(fires))
+        kernels.add_grades(bits, grades, count, weights, m, most * heaviest, votes)
+        np.testing.assert_array_equal(votes, expected)
+
+
 def test_add_votes(kernels):
     for rng in cases("add_votes"):
         m, count = int(rng.integers(1, 40)), int(rng.integers(1, 400))
@@ -361,12 +437,11 @@ def test_feedback(kernels):
     for rng in cases("feedback"):
         words, N = int(rng.integers(1, 6)), int(rng.choice([1, 2, 12, 127, 128]))
         top = N - 1 if rng.random() < 0.5 else int(rng.choice([0, 5, 127]))
-        grows, sampled, graded = (bool(rng.integers(2)) for _ in range(3))
+        grows, graded = (bool(rng.integers(2)) for _ in range(2))
         q, boost = int(rng.choice([0, 1, 6554, 32768, 65535, 65536])), bool(rng.integers(2))
         type1, type2 = (int(rng.choice([0, 1, 2, 127])) for _ in range(2))
         owed, fires = int(rng.choice([0, 1, most_owed])), bool(rng.integers(2))
         type2 *= fires
-        owed *= not sampled
         literals = np.arange(64 * words)
         valid = literals < 64 * words - int(rng.integers(64))
         truth = (rng.random(64 * words) < 0.5) & valid
@@ -386,11 +461,8 @@ def test_feedback(kernels):
         if fires:
             # A strict clause that fires includes nothing that is false, or the kernel is not asked.
             open_ = valid & ((before < 0) | (not graded))
-            memorized = grows * (type1 if boost or sampled else type1 - forgets)
-            forgets = type1 * open_ if sampled else forgets
+            memorized = grows * (type1 if boost else type1 - forgets)
             delta = np.where(truth, memorized, type2 * open_ - forgets)
-        elif sampled:
-            continue  # the few literals that are picked are no work for a kernel
         else:
             delta = -forgets
         after = clip(before + delta)
@@ -399,7 +471,7 @@ def test_feedback(kernels):
         behind = [out[words:].copy() for out in outputs]
         changed = kernels.feedback(
             owed_keys, owed, np.atleast_1d(bits_to_words(truth)) if fires else None, keys, type1,
-            type2, q, N, top, boost, grows, sampled, graded, spread,
+            type2, q, N, top, boost, grows, graded, spread,
             np.atleast_1d(bits_to_words(valid)), words, row, *outputs,
         )  # fmt: skip
         np.testing.assert_array_equal(row[: 64 * words], after)
@@ -410,6 +482,74 @@ def test_feedback(kernels):
             np.testing.assert_array_equal(words_to_bits(out[:words]), bits)
             np.testing.assert_array_equal(out[words:], rest)
         assert changed == flips.any()
+
+
+def test_plain_feedback(kernels):
+    for rng in cases("plain_feedback"):
+        words, N = int(rng.integers(1, 6)), int(rng.choice([1, 2, 12, 127, 128]))
+        top = N - 1 if rng.random() < 0.5 else int(rng.choice([0, 5, 127]))
+        to_true = int(rng.choice([0, 1, 2, 127]))
+        to_open = int(rng.choice([-127, -1, 0, 1, 3, 127]))
+        valid = np.arange(64 * words) < 64 * words - int(rng.integers(64))
+        truth = (rng.random(64 * words) < 0.5) & valid
+        row = np.full(64 * words + GUARD, 99, np.int8)
+        row[: 64 * words] = np.where(valid, rng.integers(-N, top, 64 * words, endpoint=True), -N)
+        before = row[: 64 * words].astype(np.int64)
+        delta = np.where(truth, to_true, to_open * (valid & (before < 0)))
+        after = np.clip(before + delta, -N, top)
+        flips = ((before >= 0) != (after >= 0)).reshape(words, 64)
+        outputs = [random_words(rng, words) for _ in range(2)]
+        untouched = [out.copy() for out in outputs]
+        changed = np.full(words + GUARD, 2**32 - 1, np.uint32)
+        count = kernels.plain_feedback(
+            np.atleast_1d(bits_to_words(truth)), to_true, to_open, N, top,
+            np.atleast_1d(bits_to_words(valid)), words, row, *outputs, changed,
+        )  # fmt: skip
+        np.testing.assert_array_equal(row[: 64 * words], after)
+        assert (row[64 * words :] == 99).all() and (changed[words:] == 2**32 - 1).all()
+        assert changed[:count].tolist() == np.flatnonzero(flips.any(axis=1)).tolist()
+        included = (after >= 0).reshape(words, 64)
+        for out, old, bits in zip(outputs, untouched, (included, flips), strict=True):
+            expected = np.where(flips.any(axis=1), np.atleast_1d(bits_to_words(bits)), old)
+            np.testing.assert_array_equal(out, expected)
+
+
+def test_pick(kernels):
+    lanes = kernels.library.pick_lanes()
+    for rng in cases("pick"):
+        key, first = random_key(rng), int(rng.choice([0, 256, 2**31]))
+        features, count = int(rng.choice([1, 2, 784, 2**28])), int(rng.integers(0, 60))
+        room = (count + lanes - 1) // lanes * lanes
+        literals = np.full(room + GUARD, 2**32 - 1, np.uint32)
+        kernels.pick(np.array([key]), first, count, features, literals)
+        hashes = hash32(key, first + np.arange(room, dtype=np.uint32)).astype(np.uint64)
+        outer = (hashes * np.uint64(2 * features) >> np.uint64(32)).astype(np.int64)
+        inner = np.where(outer < features, 2 * outer, 2 * (outer - features) + 1)
+        np.testing.assert_array_equal(literals[:room], inner)
+        assert (literals[room:] == 2**32 - 1).all()
+
+
+def test_include_bits(kernels):
+    for rng in cases("include_bits"):
+        words = int(rng.integers(1, 6))
+        row = rng.integers(-128, 128, 64 * words).astype(np.int8)
+        include = np.zeros(words + GUARD, np.uint64)
+        kernels.include_bits(row, words, include)
+        np.testing.assert_array_equal(words_to_bits(include[:words]), row >= 0)
+        assert not include[words:].any()
+
+
+def test_interleave(kernels):
+    for rng in cases("interleave"):
+        words = int(rng.integers(1, 40))
+        features = random_words(rng, (words + 1) // 2)
+        valid = random_words(rng, words, 0.9)
+        truth = np.zeros(words + GUARD, np.uint64)
+        kernels.interleave(features, valid, words, truth)
+        bits = words_to_bits(features)[: 32 * words]
+        expected = np.stack([bits, 1 - bits], axis=1).ravel() & words_to_bits(valid)
+        np.testing.assert_array_equal(words_to_bits(truth[:words]), expected)
+        assert not truth[words:].any()
 
 
 def test_forget_watched(kernels):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,15 @@ from numpy.typing import NDArray
 
 from .. import _native
 from ..core.examples import Examples
+from ..core.patches import PatchGrid
 from ..core.spec import Spec
 from .protocol import ClauseOutputs, TrainCounts, output_type
 from .threads import TrainingThreads, prediction_threads
+
+
+def _flat_if_whole(grid: PatchGrid) -> PatchGrid:
+    """Flat examples are matched faster than images of one patch."""
+    return PatchGrid.flat(grid.n_features) if grid.is_whole else grid
 
 
 @dataclass
@@ -44,10 +50,11 @@ class NativeBackend:
         n_jobs: int | None = 1,
     ) -> None:
         self.spec = spec
-        self._threads = TrainingThreads(n_jobs, spec)
+        flat = replace(spec, grid=_flat_if_whole(spec.grid))
+        self._threads = TrainingThreads(n_jobs, flat)
         self._pass: _Pass | None = None
         self._machine = _native.Machine(
-            spec,
+            flat,
             memory=np.ascontiguousarray(memory, dtype=np.int8),
             weights=np.ascontiguousarray(weights, dtype=np.int32),
             isa=os.environ.get("COTM_ISA", ""),
@@ -59,7 +66,7 @@ class NativeBackend:
         return str(self._machine.isa)
 
     def prepare(self, examples: Examples) -> Any:
-        bits, grid = examples.on_host().bits, examples.grid
+        bits, grid = examples.on_host().bits, _flat_if_whole(examples.grid)
         if isinstance(bits, np.ndarray):
             rows = np.ascontiguousarray(bits, dtype=np.uint8)
             shape = len(rows), grid.height, grid.width * grid.channels

@@ -66,6 +66,11 @@ class PatchGrid:
         return self.height == 1 and self.width == 1
 
     @property
+    def is_whole(self) -> bool:
+        """The one patch is the image: as a flat example it has the same features."""
+        return (self.height, self.width) == (self.patch_height, self.patch_width)
+
+    @property
     def image_shape(self) -> tuple[int, int, int]:
         return self.height, self.width, self.channels
 
