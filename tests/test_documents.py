@@ -110,6 +110,9 @@ def test_the_map_in_contributing_names_every_module():
     for folder in mapped:
         for path in folder.glob("*.py"):
             assert path.name[:2] == "__" or path.name in text, f"CONTRIBUTING leaves out {path}"
+    for folder in code.iterdir():
+        is_part = (folder / "__init__.py").exists()
+        assert not is_part or f"    {folder.name}/" in text, f"CONTRIBUTING leaves out {folder}"
     for name in re.findall(r"^    (?:  )?(\w+\.py|\w+/)", text, re.MULTILINE):
         found = [*code.rglob(name.strip("/")), *ROOT.glob(name.strip("/"))]
         assert found, f"CONTRIBUTING names {name}"

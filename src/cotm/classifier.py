@@ -65,8 +65,9 @@ class CoTMClassifier(TsetlinClassifier):
         Misses that silence a clause. Above 1 clauses are graded, and want a larger ``T``: a weight
         counts min(``tolerance``, literals of the clause) times, once less for each miss.
     forgetting : {"drawn", "sampled"}, default="drawn"
-        How literals are weakened: each with probability 1/s, or of a silent clause a sample of one
-        in ``s``, which is faster, and of one that fires all that are false and excluded.
+        How Type I feedback weakens literals. "drawn": each with probability 1/s. "sampled", which
+        is faster: one in ``s``, picked at random, of a clause that does not fire; of one that
+        fires all that are false and excluded.
     growth_limit : int, default=None
         A clause with more literals than this memorizes no more until it has forgotten some.
     include_depth : int, default=None
@@ -150,6 +151,7 @@ class CoTMClassifier(TsetlinClassifier):
     See Also
     --------
     TMClassifier : Every class has clauses of its own.
+    CoTMComposite : Several classifiers whose votes are added up.
     Machine : The machine itself, over bits and outputs, without labels.
 
     References
