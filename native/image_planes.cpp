@@ -13,6 +13,10 @@ namespace {
 
 constexpr size_t kBorder = kKernelWidth / 2;
 
+// Pixels whose responses are added up in registers. Partial sums wrap around and come back.
+constexpr size_t kLanes = 8, kRun = 4 * kLanes;
+using Lanes [[gnu::vector_size(2 * kLanes)]] = uint16_t;
+
 // Patterns are copied in pieces of this size, which compilers turn into one instruction.
 constexpr size_t kPiece = 16;
 
@@ -49,7 +53,7 @@ PlaneMaker::PlaneMaker(const int8_t* kernels, size_t count, std::vector<int32_t>
     }
     int sides[2] = {0, 0};
     for (const Tap& tap : filters_[k]) sides[tap.weight > 0] += std::abs(tap.weight);
-    // Partial sums wrap around and come back; the sum itself must fit into 16 bits.
+    // The sum itself must fit into 16 bits.
     require(std::max(sides[0], sides[1]) * 255 <= INT16_MAX, "a kernel is too large");
   }
 }
@@ -64,7 +68,8 @@ class PlaneMaker::Worker {
         shape_(shape),
         row_(shape.width + 2 * kBorder),
         planes_(shape.channels * maker.planes()),
-        padded_(row_ * (shape.height + 2 * kBorder)),
+        padded_(row_ * (shape.height + 2 * kBorder) + kRun + kKernelWidth),
+        sums_(row_ * shape.height + kRun),
         values_(shape.pixels()),
         codes_(shape.pixels()),
         kept_(shape.pixels()),
@@ -90,17 +95,23 @@ class PlaneMaker::Worker {
   }
 
  private:
+  // A run of pixels at a time, on from row to row, and with the borders, which are left out then.
   void respond(const std::vector<Tap>& filter) {
-    for (size_t y = 0; y < shape_.height; ++y) {
-      int16_t* to = values_.data() + y * shape_.width;
-      std::fill_n(to, shape_.width, int16_t{0});
+    for (size_t p = 0; p < shape_.height * row_; p += kRun) {
+      Lanes sums[kRun / kLanes] = {};
       for (const Tap& tap : filter) {
-        const int16_t* from = padded_.data() + (y + tap.row) * row_ + tap.column;
-        const int16_t weight = tap.weight;
-        for (size_t x = 0; x < shape_.width; ++x) {
-          to[x] = static_cast<int16_t>(to[x] + weight * from[x]);
+        const int16_t* from = padded_.data() + p + tap.row * row_ + tap.column;
+        for (Lanes& sum : sums) {
+          Lanes pixels;
+          std::memcpy(&pixels, from, sizeof pixels);
+          sum += pixels * static_cast<uint16_t>(tap.weight);
+          from += kLanes;
         }
       }
+      std::memcpy(sums_.data() + p, sums, sizeof sums);
+    }
+    for (size_t y = 0; y < shape_.height; ++y) {
+      std::copy_n(sums_.data() + y * row_, shape_.width, values_.data() + y * shape_.width);
     }
   }
 
@@ -207,7 +218,7 @@ class PlaneMaker::Worker {
   const PlaneMaker& maker_;
   const ImageShape shape_;
   const size_t row_, planes_;
-  Buffer<int16_t> padded_, values_, codes_, kept_, arranged_;
+  Buffer<int16_t> padded_, sums_, values_, codes_, kept_, arranged_;
   Buffer<uint32_t> ends_;
   std::vector<int16_t> above_, below_;
   size_t count_ = 0, negative_ = 0;  // of values other than zero
