@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .loading import load as load
     from .machine import Machine as Machine
     from .model.fitted import Record as Record
+    from .model.schedules import Schedule as Schedule
     from .rules import MemberRule as MemberRule
     from .rules import Rule as Rule
 
@@ -55,6 +56,7 @@ _HOMES = {
     "ModelFileError": "files",
     "Record": "model.fitted",
     "Rule": "rules",
+    "Schedule": "model.schedules",
     "Snapshot": "core.state",
     "TMClassifier": "classifier",
     "Thermometer": "booleanize",

@@ -13,6 +13,7 @@ from .estimator.documentation import with_documentation_of
 from .estimator.training import Callback
 from .estimator.validation import Scorer
 from .model.inputs import BitTransformer
+from .model.schedules import Schedule
 
 
 class CoTMClassifier(TsetlinClassifier):
@@ -29,10 +30,10 @@ class CoTMClassifier(TsetlinClassifier):
     ----------
     n_clauses : int, default=500
         Rules in the pool.
-    T : int or "auto", default="auto"
+    T : int, cotm.Schedule or "auto", default="auto"
         Voting margin. More margin means more clauses take part in each decision; noisy
         labels need it far above ``n_clauses``. "auto" is ``0.4 * n_clauses * tolerance``.
-    s : float, default=10.0
+    s : float or cotm.Schedule, default=10.0
         Specificity, 1 or more. Higher values give longer, rarer patterns.
     epochs : int, default=30
         Passes over the training data.
@@ -61,7 +62,7 @@ class CoTMClassifier(TsetlinClassifier):
         How many states vote together in prediction: those after each of the last epochs. Steadies
         accuracies that swing from epoch to epoch, as on text or noisy labels. ``memory_``,
         ``weights_`` and clause outputs are then of all of them, one below the other.
-    tolerance : int, default=1
+    tolerance : int or cotm.Schedule, default=1
         Misses that silence a clause. Above 1 clauses are graded, and want a larger ``T``: a weight
         counts min(``tolerance``, literals of the clause) times, once less for each miss.
     forgetting : {"drawn", "sampled"}, default="drawn"
@@ -75,7 +76,7 @@ class CoTMClassifier(TsetlinClassifier):
     negatives : {"all", "drawn", "focused"}, default="all"
         Which of the outputs an example is *not* give feedback: all, or for each example one that
         is drawn, evenly or in proportion to its votes, counted from -``T``.
-    drop_clauses : float, default=0.0
+    drop_clauses : float or cotm.Schedule, default=0.0
         0 to 0.99: share of the clauses that sleep in each epoch, or call of ``partial_fit``: they
         neither vote nor learn in it. In prediction all vote.
     booleanize : "auto", None, or transformer, default="auto"
@@ -129,7 +130,8 @@ class CoTMClassifier(TsetlinClassifier):
     weights_ : int32 (n_clauses, outputs)
         ``clause_outputs(X) @ weights_`` are the votes.
     T_ : int
-        The margin in use.
+        The margin in use; ``machine_.s`` and the like are the other options, as the last epoch had
+        them.
     seed_ : int
         The 64-bit seed that ``random_state`` was resolved to.
     step_ : int
@@ -199,8 +201,8 @@ class CoTMClassifier(TsetlinClassifier):
     def __init__(
         self,
         n_clauses: int = 500,
-        T: int | str = "auto",
-        s: float = 10.0,
+        T: int | str | Schedule = "auto",
+        s: float | Schedule = 10.0,
         *,
         epochs: int = 30,
         patch_shape: tuple[int, ...] | None = None,
@@ -213,12 +215,12 @@ class CoTMClassifier(TsetlinClassifier):
         max_literals: int | None = None,
         max_weight: int | None = None,
         average: int = 1,
-        tolerance: int = 1,
+        tolerance: int | Schedule = 1,
         forgetting: str = "drawn",
         growth_limit: int | None = None,
         include_depth: int | None = None,
         negatives: str = "all",
-        drop_clauses: float = 0.0,
+        drop_clauses: float | Schedule = 0.0,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -306,8 +308,8 @@ class TMClassifier(TsetlinClassifier):
     def __init__(
         self,
         n_clauses: int = 500,
-        T: int | str = "auto",
-        s: float = 10.0,
+        T: int | str | Schedule = "auto",
+        s: float | Schedule = 10.0,
         *,
         weighted: bool = True,
         epochs: int = 30,
@@ -321,12 +323,12 @@ class TMClassifier(TsetlinClassifier):
         max_literals: int | None = None,
         max_weight: int | None = None,
         average: int = 1,
-        tolerance: int = 1,
+        tolerance: int | Schedule = 1,
         forgetting: str = "drawn",
         growth_limit: int | None = None,
         include_depth: int | None = None,
         negatives: str = "all",
-        drop_clauses: float = 0.0,
+        drop_clauses: float | Schedule = 0.0,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
         class_weight: dict[Any, float] | str | None = None,

@@ -12,7 +12,7 @@ from helpers import classifier, state
 
 import cotm
 import cotm.backends.native
-from cotm import CoTMClassifier, Machine
+from cotm import CoTMClassifier, Machine, Schedule
 from cotm.estimator import planning
 from cotm.model.fitted import MOST_RECORDS
 
@@ -49,7 +49,9 @@ class Alarm(Exception):
     pass
 
 
-@pytest.mark.parametrize("options", [{}, {"average": 3}])
+@pytest.mark.parametrize(
+    "options", [{}, {"average": 3}, {"T": Schedule(60, 20, epochs=7), "drop_clauses": 0.3}]
+)
 def test_alarms_at_any_moment_lose_and_double_nothing(options):
     options = {**options, "early_stopping": True, "epochs": 8, "patience": 8}
     expected = state(small(**options).fit(X, Y))

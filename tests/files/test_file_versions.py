@@ -287,8 +287,8 @@ def bits_model():
     bits = cotm.Booleanizer(3).fit_transform(pd.DataFrame(X, columns=list("abcd")))
     model = small(
         TMClassifier,
-        T=7,
-        s=4.0,
+        T=cotm.Schedule(np.int32(9), 4, epochs=3),
+        s=cotm.Schedule(4.0, 6.5, epochs=5, shape="geometric"),
         e=0.5,
         e_scales="type2",
         memory_depth=50,

@@ -65,6 +65,8 @@ def models():
     cells = cotm.GradientHistogram((2, 3), quantiles=(0.5,))
     yield small(patch_shape=(2, 2), booleanize=cells).fit(IMAGES * 15, y)
     yield small(patch_shape=(3, 3), augment=cotm.Augmentation((1, 2), flip=True)).fit(IMAGES, y)
+    rising, falling = (cotm.Schedule(*ends, epochs=9) for ends in ((3, 9), (9.5, 2)))
+    yield small(T=rising, s=falling, tolerance=rising).fit(IRIS_X, IRIS_Y)
 
 
 def encoded_model(model):

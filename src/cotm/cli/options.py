@@ -47,6 +47,47 @@ def whole(low: int, high: int | None = None) -> Callable[[str], int]:
     return parse
 
 
+def real(low: float, high: float) -> Callable[[str], float]:
+    """A parser for numbers between limits."""
+
+    def parse(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is not a number") from None
+        if not low <= number <= high or number == math.inf:
+            limits = f"at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
+            raise typer.BadParameter(f"{text} is not {limits}")
+        return number
+
+    return parse
+
+
+def number_or_schedule(option: Option, kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A parser for numbers of a kind, and two of them with the epochs from one to the other."""
+
+    def parse(text: str) -> Any:
+        if ":" not in text:
+            return kind(text)
+        from .. import Schedule
+
+        start, end, epochs, *shapes = [*text.split(":"), "", ""]
+        if len(shapes) > 3 or not epochs:
+            raise typer.BadParameter(
+                f"{text!r} is not like 90:30:20, from 90 to 30 in 20 epochs; 90:30:20:geometric "
+                "goes by equal factors, 90:30:20:step all at once"
+            )
+        shape = shapes[0] or "linear"
+        schedule = Schedule(kind(start), kind(end), epochs=whole(2)(epochs), shape=shape)
+        try:
+            schedule.check(option)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+        return schedule
+
+    return parse
+
+
 def shape(text: str) -> tuple[int, ...]:
     """Whole numbers with commas between."""
     try:
@@ -194,20 +235,19 @@ def _of_table(option: Option) -> tuple[Any, Any]:
     values, automatic = option.values, option.automatic is not None
     shown = "no limit" if option.default is None else str(option.default)
     if isinstance(values, Whole):
-        parser: Any = whole(values.low, values.high)
-        settings |= {"parser": parser, "metavar": "N"}
-    elif isinstance(values, Real) and not automatic:
-        kind = float | None
-        most = None if values.high == math.inf else values.high
-        settings |= {"min": values.low, "max": most, "metavar": "X"}
+        settings |= {"parser": whole(values.low, values.high), "metavar": "N"}
     elif isinstance(values, Real):
-        settings |= {"parser": float, "metavar": "X"}
+        settings |= {"parser": real(values.low, values.high), "metavar": "X"}
     elif isinstance(values, Choice):
         names: Any = {value: value for value in values.values}
         kind = Enum("Choices", names, type=str) | None  # type: ignore[misc, operator]
     else:
         kind = bool | None
         shown = _flags(option)[0 if option.default else -1].removeprefix("--")
+    if option.scheduled:
+        metavar = settings["metavar"]
+        settings["parser"] = number_or_schedule(option, settings["parser"])
+        settings["metavar"] += f"|{metavar}:{metavar}:EPOCHS"
     if automatic:
         settings["parser"] = number_or_auto(settings["parser"])
         settings["metavar"] += "|auto"

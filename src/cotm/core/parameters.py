@@ -98,6 +98,7 @@ class Option:
     automatic: str | None  # what "auto", the classifiers' default, stands for; None: no "auto"
     is_kind: bool  # not set by users: the class of classifier says it
     pooled: Callable[[Sequence[Any]], Any] | None  # see of_pool; None: all must have the same
+    scheduled: bool  # whether it may be another in every epoch
 
     def of_pool(self, values: Sequence[Any]) -> Any:
         """The value of a pool, of those of the machines whose clauses become one."""
@@ -122,6 +123,7 @@ def _option(
     automatic: str | None = None,
     is_kind: bool = False,
     pooled: Callable[[Sequence[Any]], Any] | None = None,
+    scheduled: bool = False,
 ) -> Any:
     metadata = {
         "values": values,
@@ -130,6 +132,7 @@ def _option(
         "automatic": automatic,
         "is_kind": is_kind,
         "pooled": pooled,
+        "scheduled": scheduled,
     }
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -148,6 +151,7 @@ class MachineParameters:
         flag="--margin",
         automatic="0.4 per clause, times the tolerance",
         pooled=first,
+        scheduled=True,
     )
     s: float = _option(
         10.0,
@@ -155,6 +159,7 @@ class MachineParameters:
         "Specificity s: more of it gives longer, rarer rules.",
         flag="--specificity",
         pooled=first,
+        scheduled=True,
     )
     memory_depth: int = _option(
         128,
@@ -197,6 +202,7 @@ class MachineParameters:
         1,
         Whole(1, MAX_TOLERANCE),
         "Misses that silence a rule; with fewer it votes, the more so the fewer they are.",
+        scheduled=True,
     )
     forgetting: str = _option(
         "drawn",
@@ -226,6 +232,7 @@ class MachineParameters:
         Real(0.0, MAX_DROPPED),
         "Share of the rules that sit out each epoch: they neither vote nor learn in it.",
         pooled=first,
+        scheduled=True,
     )
     sharing: bool = _option(
         True, Flag(), "Whether all outputs share the clauses, or each owns some.", is_kind=True

@@ -16,7 +16,7 @@ from ..model.outputs import Outputs
 from ..model.probabilities import Sample, Sharpness, judged
 from .preparation import Prepared, measure
 from .progress import format_seconds
-from .settings import FIXED_IN_TRAINING, check_parameters, renewed
+from .settings import FIXED_IN_TRAINING, check_parameters, renewed, scheduled
 from .training import FitPlan
 from .validation import HeldOut, scorer_on
 
@@ -32,7 +32,15 @@ def basic_plan(estimator: TsetlinClassifier, fitted: Fitted, *, shuffle: bool) -
         publish=partial(setattr, estimator, "_fitted"),
         is_published=lambda fitted: estimator.__dict__.get("_fitted") is fitted,
         shuffle=shuffle,
+        at_epoch=_at_epoch(estimator),
     )
+
+
+def _at_epoch(estimator: TsetlinClassifier) -> Callable[[Fitted, int], Fitted]:
+    """See :class:`FitPlan`."""
+    if not scheduled(estimator):
+        return lambda fitted, epoch: fitted
+    return partial(renewed, estimator)
 
 
 def full_plan(estimator: TsetlinClassifier, fitted: Fitted, prepared: Prepared) -> FitPlan:
@@ -97,6 +105,7 @@ def _follow_changes(
         shuffle=estimator.shuffle,
         patience=estimator.patience,
         callbacks=_callbacks(estimator),
+        at_epoch=_at_epoch(estimator),
         follow=partial(_follow_changes, estimator, now),
     )
     scales = selection_scale(fitted.machine.parameters.e, training.weight)

@@ -16,6 +16,7 @@ from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
 from ..model.outputs import Outputs, outputs_for
 from ..model.probabilities import Sharpness
+from ..model.schedules import Schedule, at_epoch
 from .validation import check_scoring
 
 if TYPE_CHECKING:
@@ -42,10 +43,13 @@ FIXED_IN_TRAINING = (
 def check_parameters(estimator: TsetlinClassifier) -> None:
     """Raise ValueError for what Machine and InputReader do not check themselves."""
     for name, option in OPTIONS.items():
-        if option.automatic is not None and isinstance(getattr(estimator, name), str):
-            check_choice(name, getattr(estimator, name), ("auto",))
-    for name in ("n_clauses", "tolerance"):  # "auto" is reckoned from them
-        OPTIONS[name].check(getattr(estimator, name))
+        value = getattr(estimator, name, None)
+        if option.automatic is not None and isinstance(value, str):
+            check_choice(name, value, ("auto",))
+        elif isinstance(value, Schedule):
+            value.check(option)
+        elif name in ("n_clauses", "tolerance"):  # "auto" is reckoned from them
+            option.check(value)
     check_integer("epochs", estimator.epochs, 0)
     if estimator.augment is not None:
         if type(estimator.augment) is not Augmentation:
@@ -73,14 +77,16 @@ def check_parameters(estimator: TsetlinClassifier) -> None:
 
 
 def machine_parameters(
-    estimator: TsetlinClassifier, n_outputs: int, outputs: Outputs
+    estimator: TsetlinClassifier, n_outputs: int, outputs: Outputs, epoch: int = 1
 ) -> dict[str, Any]:
-    """What the machine is made with: every learning option, "auto" resolved, and where it runs."""
+    """What the machine of an epoch is made with: learning options and where it runs."""
     parameters = {
-        name: getattr(estimator, name) for name, option in OPTIONS.items() if not option.is_kind
+        name: at_epoch(option, getattr(estimator, name), epoch)
+        for name, option in OPTIONS.items()
+        if not option.is_kind
     }
     if isinstance(parameters["T"], str):
-        parameters["T"] = _automatic_margin(estimator.n_clauses, estimator.tolerance)
+        parameters["T"] = _automatic_margin(estimator.n_clauses, parameters["tolerance"])
     if isinstance(parameters["e"], str):
         draws_one = parameters["negatives"] != "all"
         parameters["e"] = 1.0 if draws_one else outputs.default_e(n_outputs)
@@ -111,15 +117,29 @@ def start(
     return Fitted(reader, classes, multilabel, machine, TrainingProgress(), Sharpness())
 
 
-def renewed(estimator: TsetlinClassifier, fitted: Fitted) -> Fitted:
-    """What was fitted, with parameters that changed since training began in effect."""
+def scheduled(estimator: TsetlinClassifier) -> list[str]:
+    """The options that change from epoch to epoch, ``T="auto"`` with the tolerance."""
+    names = [name for name in OPTIONS if isinstance(getattr(estimator, name, None), Schedule)]
+    follows = "tolerance" in names and isinstance(estimator.T, str)
+    return ["T", *names] if follows else names
+
+
+def renewed(estimator: TsetlinClassifier, fitted: Fitted, epoch: int | None = None) -> Fitted:
+    """What was fitted, with parameters that changed since training began in effect.
+
+    Those that change from epoch to epoch are as ``epoch`` has them; without it they stay.
+    """
     machine = fitted.machine
     spec = machine.spec
-    parameters = machine_parameters(estimator, spec.m, fitted.outputs)
+    parameters = machine_parameters(estimator, spec.m, fitted.outputs, epoch or 1)
+    changing = scheduled(estimator)
+    kept = [] if epoch else [*changing]
+    if "T" not in changing and isinstance(estimator.T, str):  # it stays what it was at first
+        kept.append("T")
     same = parameters["negatives"] == machine.parameters.negatives
-    for name in ("T", "e") if same else ("T",):  # "auto" stays what it was when training began
-        if isinstance(getattr(estimator, name), str):
-            parameters[name] = getattr(machine.parameters, name)
+    if same and isinstance(estimator.e, str):
+        kept.append("e")
+    parameters |= {name: getattr(machine.parameters, name) for name in kept}
     changed = Machine(**{**parameters, "random_state": machine.seed_})
     n_clauses = changed.parameters.n_clauses
     if n_clauses != spec.n:

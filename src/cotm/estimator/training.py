@@ -37,6 +37,8 @@ class FitPlan:
     follow: Callable[[FitPlan, Fitted, TrainingSet], tuple[FitPlan, Fitted, TrainingSet]] | None = (
         None
     )
+    #: The model with the options that an epoch has, where they change from epoch to epoch.
+    at_epoch: Callable[[Fitted, int], Fitted] = lambda fitted, epoch: fitted
     finish: Callable[[Fitted], Fitted] = lambda fitted: fitted
     verbose: int = 0
     description: str = ""
@@ -59,6 +61,7 @@ def run(fitted: Fitted, training: TrainingSet, plan: FitPlan) -> None:
     )
     with InterruptFlag() as interrupted, reporter:
         while not finished and fitted.progress.epochs < fitted.progress.until_epoch:
+            fitted = plan.at_epoch(fitted, fitted.progress.epochs + 1)
             after = _train_epoch(fitted, training, plan, interrupted, reporter.examples_done)
             if after is None:
                 return
@@ -70,7 +73,7 @@ def run(fitted: Fitted, training: TrainingSet, plan: FitPlan) -> None:
             if plan.follow is not None:
                 plan, fitted, training = plan.follow(plan, fitted, training)
             finished = plan.has_lost_patience(fitted.progress) or any(stops)
-        fitted = _at_best(fitted)
+        fitted = _at_best(fitted, plan)
         plan.publish(plan.finish(fitted))
 
 
@@ -127,11 +130,13 @@ def _with_best(fitted: Fitted, plan: FitPlan) -> Fitted:
     return replace(fitted, progress=progress)
 
 
-def _at_best(fitted: Fitted) -> Fitted:
+def _at_best(fitted: Fitted, plan: FitPlan) -> Fitted:
     """Back at the best epoch. The step goes on counting: later epochs are new ones."""
-    best, progress = fitted.progress.best, fitted.progress
-    if best is None:
+    if fitted.progress.best is None:
         return fitted
+    fitted = plan.at_epoch(fitted, fitted.progress.best_epoch)
+    best, progress = fitted.progress.best, fitted.progress
+    assert best is not None
     state = Snapshot(best.memory, best.weights, progress.step, best.earlier)
     return replace(
         fitted, machine=fitted.machine.with_state(state), progress=replace(progress, best=None)

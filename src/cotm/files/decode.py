@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ..core.decoding import UnknownError, expect, expect_integer, expect_type
+from ..core.decoding import UnknownError, expect, expect_integer, expect_keys, expect_type
 from ..core.limits import MAX_T
 from ..machine import Machine
 from ..model.fitted import Fitted
 from ..model.probabilities import Sharpness
+from ..model.schedules import Schedule
 from .classes import decode_classes
 from .container import Tensors
 from .encode import MACHINE_PARAMETERS
 from .inputs import BOOLEANIZER, decode_booleanizer, decode_reader
-from .parameters import SHARING, decode_parameters
+from .parameters import SCHEDULED, SHARING, decode_parameters
 from .progress import decode_progress
 from .saved_model import SavedModel
 from .snapshots import BEST, TENSORS, decode_snapshot
@@ -37,6 +38,7 @@ FIELDS = (
     "grid",
     "T",
     "e",
+    "scheduled",
     "seed",
     "step",
     "best_step",
@@ -105,13 +107,16 @@ def _decode_machine(kind: str, parameters: dict[str, Any], header: dict[str, Any
     """A machine without state.
 
     T and e are in the header as the machine used them. Among the parameters they are what the
-    user set: "auto", or the same values once more.
+    user set: "auto", a Schedule, or the same values once more. So are others with a Schedule.
     """
     in_use = {"T": expect_integer(header, "T", 1, MAX_T), "e": header["e"]}
+    changing = {name for name in SCHEDULED if isinstance(parameters[name], Schedule)}
+    expect_keys(header["scheduled"], changing - {"T"}, "scheduled")
+    in_use |= header["scheduled"]
     for name, value in in_use.items():
         given = parameters[name]
         expect(
-            given == "auto" or (type(given) is type(value) and given == value),
+            given == "auto" or name in changing or (type(given) is type(value) and given == value),
             f"{name} is {value!r:.100}, but the parameter {given!r:.100}",
         )
     return Machine(

@@ -8,10 +8,17 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..model.schedules import Schedule
 from .classes import encode_classes
 from .container import Tensors
 from .inputs import encode_bit_features, encode_reader
-from .parameters import LEARNING_OPTIONS, OPTIONS, READER_PARAMETERS, plain_parameters
+from .parameters import (
+    LEARNING_OPTIONS,
+    OPTIONS,
+    READER_PARAMETERS,
+    SCHEDULED,
+    plain_parameters,
+)
 from .progress import encode_progress
 from .saved_model import SavedModel
 from .snapshots import BEST, encode_snapshot
@@ -46,6 +53,7 @@ def encode(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
         **reader_fields,
         "T": machine.parameters.T,
         "e": machine.parameters.e,
+        "scheduled": _scheduled_in_use(saved),
         "seed": machine.seed_,
         "step": state.step,
         "best_step": None if progress.best is None else progress.best.step,
@@ -58,6 +66,12 @@ def encode(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
     return header, {name: np.ascontiguousarray(array) for name, array in tensors.items()}
 
 
+def _scheduled_in_use(saved: SavedModel) -> dict[str, Any]:
+    """What the machine has of the options that change from epoch to epoch, but for T."""
+    names = [name for name in SCHEDULED if isinstance(saved.parameters[name], Schedule)]
+    return {name: getattr(saved.fitted.machine, name) for name in names if name != "T"}
+
+
 def _parameters_in_use(saved: SavedModel) -> dict[str, Any]:
     """The parameters that trained the machine, where others have been set since."""
     machine, reader = saved.fitted.machine, saved.fitted.reader
@@ -65,9 +79,9 @@ def _parameters_in_use(saved: SavedModel) -> dict[str, Any]:
     in_use |= {name: getattr(reader, name) for name in READER_PARAMETERS}
     if len(reader.stride) == 1:
         in_use["stride"] = reader.stride[0]
-    for name in ("T", "e"):
-        automatic = isinstance(saved.parameters[name], str)
-        in_use[name] = "auto" if automatic else getattr(machine, name)
+    for name, value in saved.parameters.items():
+        if isinstance(value, Schedule) or (name in ("T", "e") and isinstance(value, str)):
+            in_use[name] = value  # the header has what came of it
     if isinstance(saved.parameters["random_state"], numbers.Integral):
         in_use["random_state"] = machine.seed_
     return {

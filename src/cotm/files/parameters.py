@@ -14,9 +14,12 @@ from ..backends import check_backend
 from ..core import parameters as learning
 from ..core.checks import check_flag, check_integer, check_number
 from ..core.decoding import UnknownError, expect, expect_keys
+from ..model.schedules import Schedule
 
 #: The learning options, as the trained machine has them, whatever was set since.
 LEARNING_OPTIONS = tuple(name for name, o in learning.OPTIONS.items() if not o.is_kind)
+#: Those among them that may change from epoch to epoch.
+SCHEDULED = tuple(name for name in LEARNING_OPTIONS if learning.OPTIONS[name].scheduled)
 _OPTIONS = (
     *LEARNING_OPTIONS,
     "augment",
@@ -67,6 +70,9 @@ def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
             f"a model with scoring={parameters['scoring']!r:.200} cannot be saved: a model file "
             "holds no code; take the name of a scorer instead, or set scoring=None before saving"
         )
+    for name in SCHEDULED:
+        if isinstance(parameters[name], Schedule):
+            parameters[name] = parameters[name].get_params()
     if not isinstance(parameters["booleanize"], str | None):
         parameters["booleanize"] = _FITTED
     if not isinstance(parameters["random_state"], numbers.Integral):
@@ -134,6 +140,9 @@ def from_plain(encoded: dict[str, Any]) -> dict[str, Any]:
     parameters = dict(encoded)
     if parameters["augment"] is not None:
         parameters["augment"] = _augmentation(parameters["augment"])
+    for name in SCHEDULED:
+        if isinstance(parameters[name], dict):
+            parameters[name] = _schedule(name, parameters[name])
     for name in _TUPLES:
         if isinstance(parameters[name], list):
             parameters[name] = tuple(parameters[name])
@@ -155,6 +164,15 @@ def _augmentation(encoded: Any) -> Augmentation:
         augmentation.shift = tuple(augmentation.shift)
     augmentation.changes()
     return augmentation
+
+
+def _schedule(name: str, encoded: dict[str, Any]) -> Schedule:
+    expect_keys(encoded, ("start", "end", "epochs", "shape"), name)
+    for part, value in encoded.items():
+        _check_digits(f"{name}.{part}", value)
+    schedule = Schedule(**encoded)
+    schedule.check(learning.OPTIONS[name])
+    return schedule
 
 
 def check_settings(parameters: dict[str, Any]) -> None:

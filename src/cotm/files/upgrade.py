@@ -20,7 +20,12 @@ UPGRADES: dict[int, Upgrade] = {}
 COMPOSITE_UPGRADES: dict[int, Upgrade] = {}
 
 #: Fields that came after the first files of format 1, and what it means that a file has none.
-LATER_FIELDS: dict[str, Any] = {"scored_from": 0, "data": None, "sharpness": None}
+LATER_FIELDS: dict[str, Any] = {
+    "scored_from": 0,
+    "data": None,
+    "sharpness": None,
+    "scheduled": {},
+}
 
 #: Options that came after the first files of format 1, and the value that trains like before.
 LATER_OPTIONS: dict[str, Any] = {

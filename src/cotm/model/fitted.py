@@ -72,6 +72,12 @@ class TrainingProgress:
         """What early stopping goes by."""
         return record[self.score_name]
 
+    @property
+    def best_epoch(self) -> int:
+        """The epoch that early stopping has to beat; 0 where there is none."""
+        best = self._best_record()
+        return 0 if best is None else int(best["epoch"])
+
     def scored(self) -> list[Record]:
         """Epochs with validation scores that can be compared with those to come."""
         return [
