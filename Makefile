@@ -61,8 +61,9 @@ DEVELOPMENT := $(VENV)/.tools $(VENV)/.installed
 demo: $(VENV)/.installed
 	$(VENV)/bin/cotm demo
 
+# Files named conftest.py share a module name, which collecting doctests does not allow.
 test: lint
-	$(VENV)/bin/pytest -n 2 tests --doctest-modules --ignore-glob="*/backends/cuda/backend.py" --ignore-glob="*/backends/cuda/device.py" --ignore-glob="*/backends/cuda/batches.py" $$($(VENV)/bin/python -c "import cotm; print(cotm.__path__[0])")
+	$(VENV)/bin/pytest -n 2 tests --doctest-modules --ignore-glob="*/conftest.py" --ignore-glob="*/backends/cuda/backend.py" --ignore-glob="*/backends/cuda/device.py" --ignore-glob="*/backends/cuda/batches.py" $$($(VENV)/bin/python -c "import cotm; print(cotm.__path__[0])")
 
 # Environments go to build/matrix; other Pythons than those on the path by COTM_PYTHONS.
 test-matrix: | $(VENV)/bin/python
