@@ -47,14 +47,20 @@ def random_grid(rng: np.random.Generator) -> PatchGrid:
 
 
 def random_configuration(
-    seed: int, *, rows: int = 12, later: bool = True, newest: bool = True
+    seed: int,
+    *,
+    rows: int = 12,
+    later: bool = True,
+    newest: bool = True,
+    grid: PatchGrid | None = None,
 ) -> Configuration:
     """Without ``later`` the options that go past the paper are left at their defaults.
 
-    Without ``newest`` those that not every backend has.
+    Without ``newest`` those that not every backend has. A ``grid`` stands for the drawn one.
     """
     rng = np.random.default_rng(seed)
-    grid = random_grid(rng)
+    drawn = random_grid(rng)
+    grid = grid or drawn
     n = int(rng.integers(1, 150))
     m = int(rng.integers(1, 21)) if rng.random() < 0.95 else int(rng.integers(128, 300))
     if m > 100:

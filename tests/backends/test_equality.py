@@ -54,6 +54,64 @@ def test_random_machines(kind, seed):
 
 
 @every_kind
+@pytest.mark.parametrize("seed", range(24))
+def test_long_rows(kind, seed):
+    """Sampled forgetting is put off in rows of 4,096 literals and more."""
+    grid = PatchGrid.flat(2017 + 37 * seed)
+    c = random_configuration(2000 + seed, rows=40, newest=False, grid=grid)
+    whole, part = [(0, 30_000), (3, 0), (500, 1), (grid.n_literals, 0)][seed % 4]
+    picks = 65_536 * whole + part
+    c.spec = dataclasses.replace(c.spec, boost_true_positive=True, picks=picks)
+    expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
+    assert_equal(expected, outcome(start(kind, c.spec, c.memory, c.weights), c), c.spec)
+
+
+@every_kind
+def test_more_literals_than_16_bits_count(kind):
+    """A clause that misses 66,000 literals does not miss 464."""
+    grid = PatchGrid.flat(66_000)
+    spec = Spec(n=3, m=1, grid=grid, T=1000, q=655, N=128, tolerance=1000, picks=65_536 * 50)
+    bits = np.zeros((4, 66_000), np.uint8)
+    bits[1:, :65_700] = 1  # the second clause says something, the first, still, only at the third
+    bits[2:, 65_700:] = 1
+    memory = np.full((3, grid.n_literals), -1, np.int8)
+    memory[:2, :66_000] = 0
+    memory[1, :500] = -1
+    memory[2, 66_000:] = 0
+    c = random_configuration(0, grid=grid)
+    c = dataclasses.replace(
+        c, spec=spec, examples=Examples(bits[:, None, None], grid),
+        targets=np.array([[1], [0], [1], [1]], np.uint8),
+        scales=selection_scale(1.0, np.ones(1)), order=np.arange(8) % 4, memory=memory,
+        weights=np.array([[1], [-1], [2]], np.int32),
+    )  # fmt: skip
+    expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
+    assert_equal(expected, outcome(start(kind, c.spec, c.memory, c.weights), c), "long clauses")
+
+
+@every_kind
+@pytest.mark.parametrize("tolerance", [1, 5])
+def test_one_patch_is_a_flat_example(kind, tolerance):
+    rng = np.random.default_rng(tolerance)
+    X = (rng.random((40, 6, 5, 3)) < 0.4).astype(np.uint8)
+    Y = np.eye(4, dtype=np.uint8)[rng.integers(0, 4, 40)]
+    outcomes = []
+    for name, patch_shape, bits in (
+        ("reference", (6, 5), X),
+        (kind.name, (6, 5), X),
+        (kind.name, None, X.reshape(40, -1)),
+    ):
+        machine = cotm.Machine(
+            30, T=100, s=5, patch_shape=patch_shape, tolerance=tolerance, backend=name,
+            random_state=3,
+        ).fit(bits, Y, epochs=2)  # fmt: skip
+        outcomes.append((machine.memory_, machine.votes(bits), machine.clause_outputs(bits)))
+    for other in outcomes[1:]:
+        for expected, found in zip(outcomes[0], other, strict=True):
+            np.testing.assert_array_equal(expected, found)
+
+
+@every_kind
 @pytest.mark.parametrize("seed", range(12))
 def test_long_training(kind, seed):
     """From the start through many steps, so that clauses fill, empty and change sides."""

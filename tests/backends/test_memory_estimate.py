@@ -23,7 +23,7 @@ def peak():
 kind, n, jobs, rows, size = sys.argv[1], *map(int, sys.argv[2:])
 rng = np.random.default_rng(0)
 labels = np.eye(10, dtype=np.uint8)[rng.integers(0, 10, rows)]
-shape = {"images": (28, 28), "flat": (size,), "sparse": (size,)}[kind]
+shape = (28, 28) if kind == "images" else (size,)
 if kind == "sparse":
     X = scipy.sparse.random_array((rows, size), density=20 / size, rng=rng, format="csr")
     X = (X > 0).astype(np.uint8)
@@ -31,7 +31,9 @@ else:
     X = rng.integers(0, 2, (rows, *shape), dtype=np.uint8)
 patch = (10, 10) if kind == "images" else None
 cotm.Machine(20, 10, n_jobs=2, random_state=0).fit(np.eye(9, dtype=np.uint8), np.ones(9))
-machine = cotm.Machine(n, 10 * n, 5.0, patch_shape=patch, n_jobs=jobs, backend="native")
+options = {"tolerance": 5, "forgetting": "sampled"} if kind == "graded" else {}
+s = 100.0 if kind == "graded" else 5.0  # clauses soon forget most of what they began with
+machine = cotm.Machine(n, 10 * n, s, patch_shape=patch, n_jobs=jobs, backend="native", **options)
 before = peak()
 machine.fit(X, labels)
 print(training_bytes(machine.spec, 1, jobs), peak() - before)
@@ -47,6 +49,8 @@ print(training_bytes(machine.spec, 1, jobs), peak() - before)
         ("images", 20_000, 2, 40, 784),
         ("flat", 60_000, 2, 40, 100),
         ("flat", 5_000, 4, 40, 784),
+        ("graded", 40_000, 2, 40, 100),
+        ("graded", 1_000, 2, 40, 5_000),
     ],
 )
 def test_estimate_of_training(kind, n, jobs, rows, size):

@@ -41,12 +41,16 @@ def training_thread_bytes(spec: Spec, threads: int) -> int:
     grid, clauses, literals = spec.grid, -(-spec.n // threads), spec.grid.n_literals
     if grid.is_flat:  # a block of 512 examples, and the forgetting that clauses put off
         groups, pixels = 8, 8 * grid.n_features
-        per_clause = literals // 8 + 136
+        per_clause = 0 if spec.picks >= 0 else literals // 8 + 136
     else:  # a block of 64, in columns as many as the strides make
         stride = min(grid.stride_columns, grid.width)
         groups, pixels = 1, grid.height * -(-grid.width // stride) * stride * grid.channels
         per_clause = 0
-    per_clause += 2 * 8 * groups + 8 + 3 * spec.m // 8  # which fire, and are selected
+    if grid.is_flat and spec.picks >= 0 and literals > 4032:  # what is forgotten later
+        per_clause += 8 * min(spec.picks // 65536, 8192) + literals // 64 + 128
+    # Which fire, or a count of misses per example, and which are selected.
+    per_clause += 1088 if grid.is_flat and spec.tolerance > 1 else 2 * 8 * groups
+    per_clause += 8 + 3 * spec.m // 8
     return 16 * pixels + clauses * per_clause + literals + 4 * grid.n_patches + 32 * spec.m
 
 
