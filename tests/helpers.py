@@ -9,8 +9,11 @@ from cotm.backends.kinds import KINDS
 
 
 def classifier(kind: Any = CoTMClassifier, **parameters: Any) -> Any:
-    """A classifier with these parameters; test files make a small one of their own of it."""
-    return kind(**parameters)
+    """A classifier with these parameters; test files make a small one of their own of it.
+
+    What they leave open is as in the paper: one state votes, and few options are at work.
+    """
+    return kind(**{"preset": "paper", **parameters})
 
 
 def state(model: Any) -> tuple[bytes, bytes, int, int]:

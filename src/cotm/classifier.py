@@ -32,10 +32,16 @@ class CoTMClassifier(TsetlinClassifier):
         Rules in the pool.
     T : int, cotm.Schedule or "auto", default="auto"
         Voting margin. More margin means more clauses take part in each decision; noisy
-        labels need it far above ``n_clauses``. "auto" is ``0.4 * n_clauses * tolerance``.
-    s : float or cotm.Schedule, default=10.0
+        labels need it far above ``n_clauses``.
+    s : float, cotm.Schedule or "auto", default="auto"
         Specificity, 1 or more. Higher values give longer, rarer patterns.
-    epochs : int, default=30
+    preset : {"auto", "tables", "images", "text", "paper"}, default="auto"
+        What "auto" stands for in the other parameters, here and below: values that were measured
+        to be good for such data, or the paper's own rules. "auto" chooses by X: "images" with
+        ``patch_shape``, "text" for 1,000 bits or more of which few are set, else "tables".
+        ``chosen_`` has all values that came of it, ``verbose=1`` shows them, and
+        ``docs/choosing.md`` says why.
+    epochs : int or "auto", default="auto"
         Passes over the training data.
     patch_shape : tuple, default=None
         Convolution: ``(h, w)`` on images (N, H, W[, C]), ``(w,)`` on sequences
@@ -44,11 +50,11 @@ class CoTMClassifier(TsetlinClassifier):
         Shape of the images that X's rows hold flattened.
     stride : int or tuple, default=1
         Distance between patches.
-    memory_depth : int, default=128
+    memory_depth : int or "auto", default="auto"
         1 to 128: how many reinforcements a literal's memory holds on either side.
     e : float or "auto", default="auto"
         Factor on the selection probability of the outputs an example is *not* (see
-        ``e_scales``). "auto": 1/(m - 1) for m > 2 classes, else 1; with one of them drawn
+        ``e_scales``). The paper's is 1/(m - 1) for m > 2 classes, else 1; with one of them drawn
         (see ``negatives``) 1.
     e_scales : {"output", "type2"}, default="output"
         What ``e`` scales: all feedback of outputs with target 0, or Type II feedback.
@@ -58,22 +64,22 @@ class CoTMClassifier(TsetlinClassifier):
         The most literals that a clause may include.
     max_weight : int, default=None
         The largest magnitude of a weight.
-    average : int, default=1
+    average : int or "auto", default="auto"
         How many states vote together in prediction: those after each of the last epochs. Steadies
         accuracies that swing from epoch to epoch, as on text or noisy labels. ``memory_``,
         ``weights_`` and clause outputs are then of all of them, one below the other.
-    tolerance : int or cotm.Schedule, default=1
+    tolerance : int, cotm.Schedule or "auto", default="auto"
         Misses that silence a clause. Above 1 clauses are graded, and want a larger ``T``: a weight
         counts min(``tolerance``, literals of the clause) times, once less for each miss.
-    forgetting : {"drawn", "sampled"}, default="drawn"
+    forgetting : {"auto", "drawn", "sampled"}, default="auto"
         How Type I feedback weakens literals. "drawn": each with probability 1/s. "sampled", which
         is faster: one in ``s``, picked at random, of a clause that does not fire; of one that
         fires all that are false and excluded.
-    growth_limit : int, default=None
+    growth_limit : int, None or "auto", default="auto"
         A clause with more literals than this memorizes no more until it has forgotten some.
-    include_depth : int, default=None
-        1 to 128: reinforcements an included literal's memory holds, if not ``memory_depth``.
-    negatives : {"all", "drawn", "focused"}, default="all"
+    include_depth : int, None or "auto", default="auto"
+        1 to 128: reinforcements an included literal's memory holds; None: ``memory_depth``.
+    negatives : {"auto", "all", "drawn", "focused"}, default="auto"
         Which of the outputs an example is *not* give feedback: all, or for each example one that
         is drawn, evenly or in proportion to its votes, counted from -``T``.
     drop_clauses : float or cotm.Schedule, default=0.0
@@ -129,9 +135,15 @@ class CoTMClassifier(TsetlinClassifier):
         ``average``, (states * n_clauses, L), the last state last.
     weights_ : int32 (n_clauses, outputs)
         ``clause_outputs(X) @ weights_`` are the votes.
-    T_ : int
-        The margin in use; ``machine_.s`` and the like are the other options, as the last epoch had
-        them.
+    T_, s_ : int, float
+        Margin and specificity in use; ``machine_.e`` and the like are the other options, as the
+        last epoch had them.
+    epochs_ : int
+        Epochs that training has come to, or is on its way to.
+    preset_ : str
+        The preset that says what was left "auto".
+    chosen_ : dict
+        What each parameter that was left "auto" came to be.
     seed_ : int
         The 64-bit seed that ``random_state`` was resolved to.
     step_ : int
@@ -202,24 +214,25 @@ class CoTMClassifier(TsetlinClassifier):
         self,
         n_clauses: int = 500,
         T: int | str | Schedule = "auto",
-        s: float | Schedule = 10.0,
+        s: float | str | Schedule = "auto",
         *,
-        epochs: int = 30,
+        preset: str = "auto",
+        epochs: int | str = "auto",
         patch_shape: tuple[int, ...] | None = None,
         image_shape: tuple[int, ...] | None = None,
         stride: int | tuple[int, ...] = 1,
-        memory_depth: int = 128,
+        memory_depth: int | str = "auto",
         e: float | str = "auto",
         e_scales: str = "output",
         boost_true_positive: bool = True,
         max_literals: int | None = None,
         max_weight: int | None = None,
-        average: int = 1,
-        tolerance: int | Schedule = 1,
-        forgetting: str = "drawn",
-        growth_limit: int | None = None,
-        include_depth: int | None = None,
-        negatives: str = "all",
+        average: int | str = "auto",
+        tolerance: int | str | Schedule = "auto",
+        forgetting: str = "auto",
+        growth_limit: int | str | None = "auto",
+        include_depth: int | str | None = "auto",
+        negatives: str = "auto",
         drop_clauses: float | Schedule = 0.0,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
@@ -239,6 +252,7 @@ class CoTMClassifier(TsetlinClassifier):
         self.n_clauses = n_clauses
         self.T = T
         self.s = s
+        self.preset = preset
         self.epochs = epochs
         self.patch_shape = patch_shape
         self.image_shape = image_shape
@@ -309,25 +323,26 @@ class TMClassifier(TsetlinClassifier):
         self,
         n_clauses: int = 500,
         T: int | str | Schedule = "auto",
-        s: float | Schedule = 10.0,
+        s: float | str | Schedule = "auto",
         *,
         weighted: bool = True,
-        epochs: int = 30,
+        preset: str = "auto",
+        epochs: int | str = "auto",
         patch_shape: tuple[int, ...] | None = None,
         image_shape: tuple[int, ...] | None = None,
         stride: int | tuple[int, ...] = 1,
-        memory_depth: int = 128,
+        memory_depth: int | str = "auto",
         e: float | str = "auto",
         e_scales: str = "output",
         boost_true_positive: bool = True,
         max_literals: int | None = None,
         max_weight: int | None = None,
-        average: int = 1,
-        tolerance: int | Schedule = 1,
-        forgetting: str = "drawn",
-        growth_limit: int | None = None,
-        include_depth: int | None = None,
-        negatives: str = "all",
+        average: int | str = "auto",
+        tolerance: int | str | Schedule = "auto",
+        forgetting: str = "auto",
+        growth_limit: int | str | None = "auto",
+        include_depth: int | str | None = "auto",
+        negatives: str = "auto",
         drop_clauses: float | Schedule = 0.0,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
@@ -348,6 +363,7 @@ class TMClassifier(TsetlinClassifier):
         self.T = T
         self.s = s
         self.weighted = weighted
+        self.preset = preset
         self.epochs = epochs
         self.patch_shape = patch_shape
         self.image_shape = image_shape

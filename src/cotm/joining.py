@@ -140,7 +140,7 @@ def _pool(composition: Composition) -> CoTMClassifier:
         "callbacks": None,
     }
     model = CoTMClassifier(**settings)
-    parameters = machine_parameters(model, len(first.classes), first.outputs)
+    parameters = machine_parameters(model, first.preset, len(first.classes), first.outputs)
     machine = Machine(**{**parameters, "random_state": first.machine.seed_})
     assert first.reader.grid is not None
     step = sum(state.step for state in states)
@@ -152,5 +152,6 @@ def _pool(composition: Composition) -> CoTMClassifier:
         machine,
         TrainingProgress(step=step),
         composition.sharpness(),
+        first.preset,
     )
     return model

@@ -260,7 +260,7 @@ def test_resume_with_other_settings(folder: Path, model: Path) -> None:
     before = model.read_bytes()
     words = ["train", folder / "table.csv", "--target", "label", "--out", model, "--resume"]
     message = fails(*words, "--specificity", 5, "--clauses", 40, "--epochs", 9)
-    assert "--specificity 5.0 (was 10.0)" in message
+    assert "--specificity 5.0 (was auto)" in message
     assert "--clauses" not in message
     assert "--model plain" in fails(*words, "--model", "plain")
     assert model.read_bytes() == before

@@ -31,13 +31,26 @@ LATER = {
     ("booleanizer", "types"),
 }
 
+#: The defaults of cotm before there were presets, beside T and e, which were "auto".
+BEFORE_PRESETS = {
+    "preset": "paper",
+    "s": 10.0,
+    "memory_depth": 128,
+    "average": 1,
+    "tolerance": 1,
+    "forgetting": "drawn",
+    "growth_limit": None,
+    "include_depth": None,
+    "negatives": "all",
+}
+
 X, NUMBERS = load_iris(return_X_y=True)
 Y = np.array(["setosa", "versicolor", "virginica"])[NUMBERS]
 
 
 def trained() -> CoTMClassifier:
     """The model: two epochs on iris, whose records say that each took a hundredth of a second."""
-    model = CoTMClassifier(12, epochs=2, random_state=7).fit(X, Y)
+    model = CoTMClassifier(12, epochs=2, random_state=7, **BEFORE_PRESETS).fit(X, Y)
     fitted = model._fitted
     history = tuple({**record, "seconds": 0.01} for record in fitted.progress.history)
     model._fitted = replace(fitted, progress=replace(fitted.progress, history=history))

@@ -200,10 +200,11 @@ def test_verbose_writes_lines_without_a_terminal():
     with redirect_stderr(stream):
         small(verbose=1, epochs=3, early_stopping=True).fit(IRIS_X, IRIS_Y)
     lines = stream.getvalue().splitlines()
-    assert len(lines) == 4
-    assert "40 clauses, 135 examples, 3 epochs: about" in lines[0]
+    assert len(lines) == 5
+    assert lines[0] == "preset='paper': T=16, s=10, e=0.5"
+    assert "40 clauses, 135 examples, 3 epochs: about" in lines[1]
     for word in ("epoch 3/3", "train ", "validation ", "examples/s", "left"):
-        assert word in lines[3]
+        assert word in lines[4]
 
 
 def test_verbose_draws_a_bar_on_a_terminal():
@@ -291,7 +292,7 @@ def test_both_readings_of_e_learn_differently():
 
 def test_tm_classifier():
     weighted = small(TMClassifier, n_clauses=60).fit(IRIS_X, IRIS_Y)
-    plain = small(TMClassifier, n_clauses=60, T=10, weighted=False).fit(IRIS_X, IRIS_Y)
+    plain = small(TMClassifier, n_clauses=60, T=10, s=4.0, weighted=False).fit(IRIS_X, IRIS_Y)
     assert (np.count_nonzero(weighted.weights_, axis=1) == 1).all()
     assert np.abs(plain.weights_).max() == 1
     assert min(weighted.score(IRIS_X, IRIS_Y), plain.score(IRIS_X, IRIS_Y)) > 0.8

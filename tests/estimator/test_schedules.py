@@ -231,7 +231,7 @@ def test_on_the_command_line(tmp_path):
     np.savez(data, X=X, y=Y)
     words = ["--clauses", 30, "--seed", 2, "--epochs", 7, "--tolerance", "1:4:3:step",
              "--margin", "60:21:5", "--specificity", "2:9:4:geometric",
-             "--drop-clauses", "0.5:0:6"]  # fmt: skip
+             "--drop-clauses", "0.5:0:6", "--preset", "paper"]  # fmt: skip
     run("train", data, *words, "--out", out)
     model = cotm.load(out)
     assert {name: getattr(model, name) for name in CHANGING} == CHANGING

@@ -33,6 +33,8 @@ X, Y = load_iris(return_X_y=True)
 KINDS = (CoTMClassifier, TMClassifier)
 
 
+#: With every value in the file itself.
+BEFORE_PRESETS = runpy.run_path(str(DATA / "make_fixtures.py"))["BEFORE_PRESETS"]
 small = partial(classifier, n_clauses=10, epochs=2, random_state=3)
 
 
@@ -44,7 +46,7 @@ def write(path, header, tensors):
 @pytest.fixture
 def current():
     """Header and tensors as they are written today."""
-    header, tensors = encode.encode(small().fit(X, Y)._saved_model())
+    header, tensors = encode.encode(small(**BEFORE_PRESETS).fit(X, Y)._saved_model())
     return json.loads(json.dumps(header)), tensors
 
 

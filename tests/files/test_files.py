@@ -279,7 +279,7 @@ def test_hostile_tensors_with_a_right_checksum(saved, tmp_path):
                 load_bytes(pack(header, {**tensors, name: np.ascontiguousarray(bad)}), tmp_path)
         with pytest.raises(ModelFileError):
             load_bytes(pack(header, {k: v for k, v in tensors.items() if k != name}), tmp_path)
-    shallow = {**header, "parameters": {**header["parameters"], "memory_depth": 1}}
+    shallow = {**header, "scheduled": {**header["scheduled"], "memory_depth": 1}}
     with pytest.raises(ModelFileError, match="memory out of range"):
         load_bytes(pack(shallow, tensors), tmp_path)
 

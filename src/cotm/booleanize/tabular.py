@@ -39,7 +39,7 @@ class Thermometer(TableBooleanizer):
 
     Parameters
     ----------
-    n_bits : int, default=10
+    n_bits : int, default=15
         Most thresholds per column.
 
     Attributes
@@ -68,7 +68,7 @@ class Thermometer(TableBooleanizer):
 
     _codes = (NumberCode,)
 
-    def __init__(self, n_bits: int = 10) -> None:
+    def __init__(self, n_bits: int = 15) -> None:
         self.n_bits = n_bits
 
     @property
@@ -148,7 +148,7 @@ class Booleanizer(TableBooleanizer):
 
     Parameters
     ----------
-    n_bits : int, default=10
+    n_bits : int, default=15
         Most thresholds per column of numbers.
 
     Attributes
@@ -177,7 +177,7 @@ class Booleanizer(TableBooleanizer):
 
     _codes = (NumberCode, BitCode, CategoryCode)
 
-    def __init__(self, n_bits: int = 10) -> None:
+    def __init__(self, n_bits: int = 15) -> None:
         self.n_bits = n_bits
 
     @property

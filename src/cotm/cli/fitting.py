@@ -59,14 +59,16 @@ def resumed_model(path: Path, kind: ModelKind | None, given: dict[str, Any]) -> 
             "out, or train anew without --resume"
         )
     target = model._progress.until_epoch
-    if given.get("epochs", target) < target:
+    longer = given.get("epochs", "auto")
+    if longer != "auto" and longer < target:
         raise ValueError(
             f"{path} is on its way to {target} epochs; --epochs {given['epochs']} would be fewer, "
             "and a training can only be made longer"
         )
     model.set_params(**{name: given[name] for name in _CHANGEABLE if name in given})
-    if not _stops_early(model) and model._progress.epochs >= model.epochs:
-        raise ValueError(f"{path} has its {model.epochs} epochs; to train longer, set --epochs")
+    until = target if longer == "auto" else longer
+    if not _stops_early(model) and model._progress.epochs >= until:
+        raise ValueError(f"{path} has its {until} epochs; to train longer, set --epochs")
     return model
 
 
@@ -118,10 +120,10 @@ def fit(
 
 def _farewell(model: Any, out: Path, resumption: str) -> str:
     finished = _finished_epochs(model)
-    if finished >= model.epochs and not _stops_early(model):
+    if finished >= model.epochs_ and not _stops_early(model):
         return f"interrupted after the last epoch; {out} is complete"
     return (
-        f"interrupted after epoch {finished} of {model.epochs}; it is saved. Go on with:\n"
+        f"interrupted after epoch {finished} of {model.epochs_}; it is saved. Go on with:\n"
         f"  {visible(resumption)}"
     )
 

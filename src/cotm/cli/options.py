@@ -17,14 +17,15 @@ from ..core.parameters import OPTIONS, Choice, Option, Real, Whole
 # Parsers -----------------------------------------------------------------------------
 
 
-def number_or_auto(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A parser for numbers of a kind, and the word auto."""
+def number_or_word(kind: Callable[[str], Any], words: dict[str, Any]) -> Callable[[str], Any]:
+    """A parser for numbers of a kind, and words that stand for something else."""
 
     def parse(text: str) -> Any:
         try:
-            return text if text == "auto" else kind(text)
+            return words[text] if text in words else kind(text)
         except ValueError:
-            raise typer.BadParameter(f"{text!r} is neither a number nor 'auto'") from None
+            known = " nor ".join(map(repr, words))
+            raise typer.BadParameter(f"{text!r} is neither a number nor {known}") from None
 
     return parse
 
@@ -152,6 +153,16 @@ class ClassWeight(str, Enum):
     balanced = "balanced"
 
 
+class PresetName(str, Enum):
+    """What auto stands for in other options."""
+
+    auto = "auto"
+    tables = "tables"
+    images = "images"
+    text = "text"
+    paper = "paper"
+
+
 class Form(str, Enum):
     """What a file of examples is."""
 
@@ -227,19 +238,30 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
 
 # A classifier's parameters ---------------------------------------------------------------
 
+_BY_PRESET = "auto, by --preset"
+
+
+class NoLimit:
+    """Stands for the value None, which typer takes for an option that was not given."""
+
+
+_NO_LIMIT = NoLimit()
+
 
 def _of_table(option: Option) -> tuple[Any, Any]:
     """Type and option for a learning option; the table says all of it."""
     settings: dict[str, Any] = {"help": option.meaning, "rich_help_panel": "Learning"}
     kind: Any = Any
-    values, automatic = option.values, option.automatic is not None
+    values = option.values
+    words: dict[str, Any] = {"auto": "auto"} if option.automatic else {}
     shown = "no limit" if option.default is None else str(option.default)
     if isinstance(values, Whole):
         settings |= {"parser": whole(values.low, values.high), "metavar": "N"}
+        words |= {"none": _NO_LIMIT} if values.optional and option.automatic else {}
     elif isinstance(values, Real):
         settings |= {"parser": real(values.low, values.high), "metavar": "X"}
     elif isinstance(values, Choice):
-        names: Any = {value: value for value in values.values}
+        names: Any = {value: value for value in (*words, *values.values)}
         kind = Enum("Choices", names, type=str) | None  # type: ignore[misc, operator]
     else:
         kind = bool | None
@@ -248,10 +270,11 @@ def _of_table(option: Option) -> tuple[Any, Any]:
         metavar = settings["metavar"]
         settings["parser"] = number_or_schedule(option, settings["parser"])
         settings["metavar"] += f"|{metavar}:{metavar}:EPOCHS"
-    if automatic:
-        settings["parser"] = number_or_auto(settings["parser"])
-        settings["metavar"] += "|auto"
-        shown = f"auto, {option.automatic}"
+    if words and "parser" in settings:
+        settings["parser"] = number_or_word(settings["parser"], words)
+        settings["metavar"] += "".join(f"|{word}" for word in words)
+    if option.automatic:
+        shown = _BY_PRESET
     return kind, typer.Option(*_declared(option), show_default=shown, **settings)
 
 
@@ -280,7 +303,19 @@ _LEARNING = {name: _of_table(option) for name, option in OPTIONS.items() if not 
 _TRAINING: dict[str, tuple[Any, Any]] = {
     "epochs": (
         Any,
-        _learning(parser=whole(1), metavar="N", help="Passes over the data.", show_default="30"),
+        _learning(
+            parser=number_or_word(whole(1), {"auto": "auto"}),
+            metavar="N|auto",
+            help="Passes over the data.",
+            show_default=_BY_PRESET,
+        ),
+    ),
+    "preset": (
+        PresetName | None,
+        _learning(
+            help="What auto stands for: values that are good for such data, or the paper's.",
+            show_default="auto, by the data",
+        ),
     ),
     "class_weight": (
         ClassWeight | None,

@@ -34,7 +34,7 @@ def size(model: Any) -> dict[str, str]:
 def progress(model: Any) -> dict[str, str]:
     """How far training came."""
     history = model.history_
-    lines = {"epochs": f"{model._progress.epochs} of {model.epochs}"}
+    lines = {"epochs": f"{model._progress.epochs} of {model.epochs_}"}
     if history:
         lines["training accuracy"] = f"{percent(history[-1]['train_accuracy'])} in the last epoch"
     going = model._progress

@@ -20,6 +20,7 @@ from .options import (
     Missing,
     Model,
     NewModelFile,
+    NoLimit,
     Resume,
     Separator,
     Target,
@@ -96,7 +97,7 @@ def train(
     )
     check_model_output(out, [data] if eval_file is None else [data, eval_file])
     given = {
-        name: getattr(value, "value", value)
+        name: None if isinstance(value, NoLimit) else getattr(value, "value", value)
         for name, value in parameters.items()
         if value is not None
     }

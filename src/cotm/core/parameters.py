@@ -95,7 +95,7 @@ class Option:
     values: Whole | Real | Choice | Flag
     meaning: str  # in one line, for the command line and the documentation of Machine
     flag: str | None  # what the command line calls it; None: the name with dashes
-    automatic: str | None  # what "auto", the classifiers' default, stands for; None: no "auto"
+    automatic: bool  # whether the classifiers' default is "auto", which a preset says
     is_kind: bool  # not set by users: the class of classifier says it
     pooled: Callable[[Sequence[Any]], Any] | None  # see of_pool; None: all must have the same
     scheduled: bool  # whether it may be another in every epoch
@@ -107,7 +107,7 @@ class Option:
     @property
     def classifier_default(self) -> Any:
         """The default of the classifiers."""
-        return "auto" if self.automatic is not None else self.default
+        return "auto" if self.automatic else self.default
 
     def check(self, value: Any) -> Any:
         """A machine's value for the option, as Python's own type, or a ValueError."""
@@ -120,7 +120,7 @@ def _option(
     meaning: str,
     *,
     flag: str | None = None,
-    automatic: str | None = None,
+    automatic: bool = False,
     is_kind: bool = False,
     pooled: Callable[[Sequence[Any]], Any] | None = None,
     scheduled: bool = False,
@@ -149,7 +149,7 @@ class MachineParameters:
         Whole(1, MAX_T),
         "Voting margin T: more of it lets more rules take part in a decision.",
         flag="--margin",
-        automatic="0.4 per clause, times the tolerance",
+        automatic=True,
         pooled=first,
         scheduled=True,
     )
@@ -158,6 +158,7 @@ class MachineParameters:
         Real(1.0),
         "Specificity s: more of it gives longer, rarer rules.",
         flag="--specificity",
+        automatic=True,
         pooled=first,
         scheduled=True,
     )
@@ -165,13 +166,14 @@ class MachineParameters:
         128,
         Whole(1, 128),
         "Reinforcements a condition's memory holds on either side.",
+        automatic=True,
         pooled=loosest,
     )
     e: float = _option(
         1.0,
         Real(0.0),
         "Factor on feedback for the classes an example is not of.",
-        automatic="1 / (classes - 1), or 1 where one of them is drawn",
+        automatic=True,
         pooled=first,
     )
     e_scales: str = _option(
@@ -196,35 +198,41 @@ class MachineParameters:
         1,
         Whole(1, MAX_AVERAGE),
         "How many of the last epochs vote together in prediction; steadies it.",
+        automatic=True,
         pooled=first,
     )
     tolerance: int = _option(
         1,
         Whole(1, MAX_TOLERANCE),
         "Misses that silence a rule; with fewer it votes, the more so the fewer they are.",
+        automatic=True,
         scheduled=True,
     )
     forgetting: str = _option(
         "drawn",
         Choice(("drawn", "sampled")),
         "Whether every condition is drawn for, or a sample of them forgotten.",
+        automatic=True,
         pooled=first,
     )
     growth_limit: int | None = _option(
         None,
         Whole(1, 2 * MAX_FEATURES, optional=True),
         "Conditions beyond which a rule memorizes no more until it has forgotten some.",
+        automatic=True,
         pooled=first,
     )
     include_depth: int | None = _option(
         None,
         Whole(1, 128, optional=True),
-        "Reinforcements an included condition's memory holds; as memory_depth if not given.",
+        "Reinforcements an included condition's memory holds; none: as --memory-depth says.",
+        automatic=True,
     )
     negatives: str = _option(
         "all",
         Choice(("all", "drawn", "focused")),
         "Which classes an example is not of give feedback: all, or one, drawn evenly or by votes.",
+        automatic=True,
         pooled=first,
     )
     drop_clauses: float = _option(

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from ..machine import Machine
 from ..model.fitted import Fitted, Record
+from ..model.presets import chosen
 
 
 class FittedAttributes:
@@ -71,6 +72,26 @@ class FittedAttributes:
     def T_(self) -> int:
         """The margin in use."""
         return self._now().machine.parameters.T
+
+    @property
+    def s_(self) -> float:
+        """The specificity in use."""
+        return self._now().machine.parameters.s
+
+    @property
+    def epochs_(self) -> int:
+        """Epochs that training has come to, or is on its way to."""
+        return self._now().progress.until_epoch
+
+    @property
+    def preset_(self) -> str:
+        """The preset that says what was left "auto"."""
+        return self._now().preset
+
+    @property
+    def chosen_(self) -> dict[str, Any]:
+        """What each parameter that was left "auto" came to be."""
+        return chosen(self, self._now())  # type: ignore[arg-type]
 
     @property
     def step_(self) -> int:

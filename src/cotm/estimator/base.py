@@ -15,12 +15,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from .. import files
 from ..augmentation import Augmentation
-from ..core.checks import check_flag, check_integer
+from ..core.checks import check_flag
 from ..core.forks import Lock
 from ..core.state import Snapshot
 from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
 from ..model.labels import read_labels
+from ..model.presets import epochs_of, is_left
 from ..model.probabilities import margins_of, probabilities
 from ..model.resuming import check_same_data, check_same_seed
 from ..rules import Rule, rules
@@ -47,7 +48,8 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
 
     # Parameters that training asks for by name; the subclasses say what they are.
     n_clauses: int
-    epochs: int
+    epochs: int | str
+    preset: str
     augment: Augmentation | None
     class_weight: dict[Any, float] | str | None
     shuffle: bool
@@ -113,8 +115,9 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
                 before = None
             prepared = prepare(self, X, y, sample_weight, before, eval_set=eval_set)
             progress, data = prepared.fitted.progress, prepared.data
-            epochs = check_integer("epochs", self.epochs, 0)
+            epochs = epochs_of(self.epochs, prepared.fitted.preset, len(prepared.training))
             if resume:
+                epochs = 0 if is_left("epochs", self.epochs) else epochs  # as it began
                 check_same_seed(self.random_state, prepared.fitted.machine.seed_)
                 if progress.data is not None and data is not None:
                     check_same_data(progress.data, data)
@@ -176,7 +179,8 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
         parameters = {**self.get_params(deep=False), "callbacks": None, "verbose": 0}
         probe = type(self)(**{**parameters, "random_state": 0})
         prepared = prepare(probe, X, y, None, None)
-        return measure(prepared.fitted.machine, prepared.training, int(self.epochs))
+        epochs = epochs_of(self.epochs, prepared.fitted.preset, len(prepared.training))
+        return measure(prepared.fitted.machine, prepared.training, epochs)
 
     # State ---------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from ..core.system import format_bytes
 from ..machine import Machine
 from ..model.fitted import Fitted, Record
 from ..model.outputs import Outputs
+from ..model.presets import describe_choice, epochs_of
 from ..model.probabilities import Sample, Sharpness, judged
 from .preparation import Prepared, measure
 from .progress import format_seconds
@@ -32,13 +33,13 @@ def basic_plan(estimator: TsetlinClassifier, fitted: Fitted, *, shuffle: bool) -
         publish=partial(setattr, estimator, "_fitted"),
         is_published=lambda fitted: estimator.__dict__.get("_fitted") is fitted,
         shuffle=shuffle,
-        at_epoch=_at_epoch(estimator),
+        at_epoch=_at_epoch(estimator, fitted.preset),
     )
 
 
-def _at_epoch(estimator: TsetlinClassifier) -> Callable[[Fitted, int], Fitted]:
+def _at_epoch(estimator: TsetlinClassifier, preset: str) -> Callable[[Fitted, int], Fitted]:
     """See :class:`FitPlan`."""
-    if not scheduled(estimator):
+    if not scheduled(estimator, preset):
         return lambda fitted, epoch: fitted
     return partial(renewed, estimator)
 
@@ -63,12 +64,16 @@ def full_plan(estimator: TsetlinClassifier, fitted: Fitted, prepared: Prepared) 
             score=scorer_on(estimator, fitted, held),
         )
     if plan.verbose:
-        cost = measure(fitted.machine, prepared.training, int(estimator.epochs))
+        n_examples = len(prepared.training)
+        epochs = fitted.progress.until_epoch - fitted.progress.epochs
+        cost = measure(fitted.machine, prepared.training, epochs)
         description = (
-            f"{fitted.machine.parameters.n_clauses:,} clauses, {len(prepared.training):,} "
-            f"examples, {estimator.epochs:g} epochs: about {format_seconds(cost['seconds'])} and "
+            f"{fitted.machine.parameters.n_clauses:,} clauses, {n_examples:,} examples, "
+            f"{epochs:,} epochs: about {format_seconds(cost['seconds'])} and "
             f"{format_bytes(cost['bytes'])}"
         )
+        chosen = describe_choice(estimator, fitted)
+        description = f"{chosen}\n{description}" if chosen else description
         plan = replace(plan, description=description)
     return plan
 
@@ -97,7 +102,11 @@ def _follow_changes(
             )
     check_parameters(estimator)
     fitted = renewed(estimator, fitted)
-    until = fitted.progress.until_epoch + int(estimator.epochs) - int(before["epochs"])
+    more, less = (
+        epochs_of(value, fitted.preset, len(training))
+        for value in (estimator.epochs, before["epochs"])
+    )
+    until = fitted.progress.until_epoch + more - less
     fitted = replace(fitted, progress=replace(fitted.progress, until_epoch=until))
     plan.publish(fitted)
     plan = replace(
@@ -105,7 +114,7 @@ def _follow_changes(
         shuffle=estimator.shuffle,
         patience=estimator.patience,
         callbacks=_callbacks(estimator),
-        at_epoch=_at_epoch(estimator),
+        at_epoch=_at_epoch(estimator, fitted.preset),
         follow=partial(_follow_changes, estimator, now),
     )
     scales = selection_scale(fitted.machine.parameters.e, training.weight)

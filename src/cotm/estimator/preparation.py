@@ -27,6 +27,7 @@ from ..model.labels import (
     split_validation,
     warn_about_quantities,
 )
+from ..model.presets import preset_for
 from ..model.probabilities import Sample
 from ..model.resuming import describe_data
 from .settings import check_parameters, renewed, start
@@ -78,7 +79,8 @@ def prepare(
         require_some_weight(weight)
         warn_about_quantities(labels, known)
     if before is None:
-        fitted = start(estimator, reader, known, labels.multilabel)
+        preset = preset_for(estimator, read if isinstance(read, Examples) else None)
+        fitted = start(estimator, reader, known, labels.multilabel, preset)
     else:
         fitted = renewed(estimator, before)
     examples = _to_train_on(estimator, reader, read, fitted.machine.seed_)

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from ..augmentation import Augmentation
 from ..core.checks import check_choice, check_flag, check_integer, check_number
-from ..core.limits import MAX_T
-from ..core.parameters import OPTIONS
+from ..core.parameters import OPTIONS, Choice
 from ..machine import Machine
 from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
 from ..model.outputs import Outputs, outputs_for
+from ..model.presets import AUTO, changes_margin, check_preset, is_left, settle
 from ..model.probabilities import Sharpness
 from ..model.schedules import Schedule, at_epoch
 from .validation import check_scoring
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 #: What training is built on: a callback that changes one of these is told so.
 FIXED_IN_TRAINING = (
     "n_clauses",
+    "preset",
     "weighted",
     "patch_shape",
     "image_shape",
@@ -44,13 +45,19 @@ def check_parameters(estimator: TsetlinClassifier) -> None:
     """Raise ValueError for what Machine and InputReader do not check themselves."""
     for name, option in OPTIONS.items():
         value = getattr(estimator, name, None)
-        if option.automatic is not None and isinstance(value, str):
-            check_choice(name, value, ("auto",))
-        elif isinstance(value, Schedule):
+        if is_left(name, value):
+            continue
+        if isinstance(value, Schedule):
             value.check(option)
-        elif name in ("n_clauses", "tolerance"):  # "auto" is reckoned from them
+        elif isinstance(value, str) and option.automatic and not isinstance(option.values, Choice):
+            check_choice(name, value, (AUTO,))
+        elif name in ("n_clauses", "tolerance", "negatives"):  # "auto" is reckoned from them
             option.check(value)
-    check_integer("epochs", estimator.epochs, 0)
+    check_preset(estimator.preset)
+    if not is_left("epochs", estimator.epochs):
+        if isinstance(estimator.epochs, str):
+            check_choice("epochs", estimator.epochs, (AUTO,))
+        check_integer("epochs", estimator.epochs, 0)
     if estimator.augment is not None:
         if type(estimator.augment) is not Augmentation:
             raise ValueError(
@@ -77,51 +84,48 @@ def check_parameters(estimator: TsetlinClassifier) -> None:
 
 
 def machine_parameters(
-    estimator: TsetlinClassifier, n_outputs: int, outputs: Outputs, epoch: int = 1
+    estimator: TsetlinClassifier,
+    preset: str,
+    n_outputs: int,
+    outputs: Outputs,
+    epoch: int = 1,
 ) -> dict[str, Any]:
     """What the machine of an epoch is made with: learning options and where it runs."""
-    parameters = {
+    given = {
         name: at_epoch(option, getattr(estimator, name), epoch)
         for name, option in OPTIONS.items()
         if not option.is_kind
     }
-    if isinstance(parameters["T"], str):
-        parameters["T"] = _automatic_margin(estimator.n_clauses, parameters["tolerance"])
-    if isinstance(parameters["e"], str):
-        draws_one = parameters["negatives"] != "all"
-        parameters["e"] = 1.0 if draws_one else outputs.default_e(n_outputs)
     names = ("patch_shape", "stride", "backend", "n_jobs", "random_state")
     return {
-        **parameters,
+        **settle(given, preset, epoch=epoch, n_outputs=n_outputs, outputs=outputs),
         **estimator._machine_kind(),
         **{name: getattr(estimator, name) for name in names},
     }
 
 
-def _automatic_margin(n_clauses: int, tolerance: int) -> int:
-    """The margin for ``T="auto"``: see docs/defaults.md for what it was weighed against.
-
-    A graded clause has up to ``tolerance`` times its weight to say, so that T grows with it.
-    """
-    return min(MAX_T, max(1, round(0.4 * n_clauses * tolerance)))
-
-
 def start(
-    estimator: TsetlinClassifier, reader: InputReader, classes: NDArray[Any], multilabel: bool
+    estimator: TsetlinClassifier,
+    reader: InputReader,
+    classes: NDArray[Any],
+    multilabel: bool,
+    preset: str,
 ) -> Fitted:
     """A classifier that has learned nothing yet."""
     assert reader.grid is not None
-    parameters = machine_parameters(estimator, len(classes), outputs_for(multilabel))
+    outputs = outputs_for(multilabel)
+    parameters = machine_parameters(estimator, preset, len(classes), outputs)
     machine = Machine(**parameters)
     machine.start(reader.grid, len(classes))
-    return Fitted(reader, classes, multilabel, machine, TrainingProgress(), Sharpness())
+    return Fitted(reader, classes, multilabel, machine, TrainingProgress(), Sharpness(), preset)
 
 
-def scheduled(estimator: TsetlinClassifier) -> list[str]:
-    """The options that change from epoch to epoch, ``T="auto"`` with the tolerance."""
+def scheduled(estimator: TsetlinClassifier, preset: str) -> list[str]:
+    """The options that change from epoch to epoch; T, if it is "auto", also with the tolerance."""
     names = [name for name in OPTIONS if isinstance(getattr(estimator, name, None), Schedule)]
-    follows = "tolerance" in names and isinstance(estimator.T, str)
-    return ["T", *names] if follows else names
+    if is_left("T", estimator.T) and ("tolerance" in names or changes_margin(preset)):
+        return ["T", *names]
+    return names
 
 
 def renewed(estimator: TsetlinClassifier, fitted: Fitted, epoch: int | None = None) -> Fitted:
@@ -131,14 +135,24 @@ def renewed(estimator: TsetlinClassifier, fitted: Fitted, epoch: int | None = No
     """
     machine = fitted.machine
     spec = machine.spec
-    parameters = machine_parameters(estimator, spec.m, fitted.outputs, epoch or 1)
-    changing = scheduled(estimator)
+    if estimator.preset not in (AUTO, fitted.preset):
+        raise ValueError(
+            f"preset={estimator.preset!r}, but training began with {fitted.preset!r}; it cannot "
+            "change on the way, so set it back or begin anew with warm_start=False"
+        )
+    preset, outputs = fitted.preset, fitted.outputs
+    parameters = machine_parameters(estimator, preset, spec.m, outputs, epoch or 1)
+    changing = scheduled(estimator, preset)
     kept = [] if epoch else [*changing]
-    if "T" not in changing and isinstance(estimator.T, str):  # it stays what it was at first
-        kept.append("T")
+    # What was left to the preset stays what it was at first, but for e where others give feedback.
     same = parameters["negatives"] == machine.parameters.negatives
-    if same and isinstance(estimator.e, str):
-        kept.append("e")
+    kept += [
+        name
+        for name in OPTIONS
+        if name not in changing
+        and (same or name != "e")
+        and is_left(name, getattr(estimator, name, None))
+    ]
     parameters |= {name: getattr(machine.parameters, name) for name in kept}
     changed = Machine(**{**parameters, "random_state": machine.seed_})
     n_clauses = changed.parameters.n_clauses

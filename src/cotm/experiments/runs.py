@@ -212,6 +212,7 @@ class Runs:
             curve.epochs.append({"epoch": record["epoch"], **figures, **times})
 
         parameters: dict[str, Any] = {
+            "preset": "paper",  # for whatever an experiment leaves open
             **run.parameters,
             "epochs": run.epochs,
             "random_state": run.seed,

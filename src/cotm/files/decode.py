@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from ..core.checks import check_choice
 from ..core.decoding import UnknownError, expect, expect_integer, expect_keys, expect_type
 from ..core.limits import MAX_T
 from ..machine import Machine
 from ..model.fitted import Fitted
+from ..model.presets import PRESETS
 from ..model.probabilities import Sharpness
-from ..model.schedules import Schedule
 from .classes import decode_classes
 from .container import Tensors
 from .encode import MACHINE_PARAMETERS
 from .inputs import BOOLEANIZER, decode_booleanizer, decode_reader
-from .parameters import SCHEDULED, SHARING, decode_parameters
+from .parameters import LEARNING_OPTIONS, SHARING, decode_parameters, says_no_value
 from .progress import decode_progress
 from .saved_model import SavedModel
 from .snapshots import BEST, TENSORS, decode_snapshot
@@ -48,6 +49,7 @@ FIELDS = (
     "scored_from",
     "data",
     "sharpness",
+    "preset",
     "bit_features",
 )
 MAX_VERSION = 100
@@ -99,6 +101,7 @@ def decode_header(header: dict[str, Any], booleanizer: Any) -> SavedModel:
         machine=_decode_machine(kind, parameters, header),
         progress=decode_progress(header),
         sharpness=Sharpness(sharpness),
+        preset=str(check_choice("preset", header["preset"], tuple(PRESETS))),
     )
     return SavedModel(kind, parameters, fitted, version=version)
 
@@ -107,16 +110,16 @@ def _decode_machine(kind: str, parameters: dict[str, Any], header: dict[str, Any
     """A machine without state.
 
     T and e are in the header as the machine used them. Among the parameters they are what the
-    user set: "auto", a Schedule, or the same values once more. So are others with a Schedule.
+    user set: "auto", a Schedule, or the same values once more. So are others that are no values.
     """
     in_use = {"T": expect_integer(header, "T", 1, MAX_T), "e": header["e"]}
-    changing = {name for name in SCHEDULED if isinstance(parameters[name], Schedule)}
-    expect_keys(header["scheduled"], changing - {"T"}, "scheduled")
+    left = {name for name in LEARNING_OPTIONS if says_no_value(name, parameters[name])}
+    expect_keys(header["scheduled"], left - {"T", "e"}, "scheduled")
     in_use |= header["scheduled"]
     for name, value in in_use.items():
         given = parameters[name]
         expect(
-            given == "auto" or name in changing or (type(given) is type(value) and given == value),
+            name in left or (type(given) is type(value) and given == value),
             f"{name} is {value!r:.100}, but the parameter {given!r:.100}",
         )
     return Machine(

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..model.schedules import Schedule
 from .classes import encode_classes
 from .container import Tensors
 from .inputs import encode_bit_features, encode_reader
@@ -16,8 +15,8 @@ from .parameters import (
     LEARNING_OPTIONS,
     OPTIONS,
     READER_PARAMETERS,
-    SCHEDULED,
     plain_parameters,
+    says_no_value,
 )
 from .progress import encode_progress
 from .saved_model import SavedModel
@@ -53,12 +52,13 @@ def encode(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
         **reader_fields,
         "T": machine.parameters.T,
         "e": machine.parameters.e,
-        "scheduled": _scheduled_in_use(saved),
+        "scheduled": _options_in_use(saved),
         "seed": machine.seed_,
         "step": state.step,
         "best_step": None if progress.best is None else progress.best.step,
         **encode_progress(progress),
         "sharpness": fitted.sharpness.value(),
+        "preset": fitted.preset,
         **encode_bit_features(fitted.reader),
     }
     header, texts = fold(header)
@@ -66,10 +66,10 @@ def encode(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
     return header, {name: np.ascontiguousarray(array) for name, array in tensors.items()}
 
 
-def _scheduled_in_use(saved: SavedModel) -> dict[str, Any]:
-    """What the machine has of the options that change from epoch to epoch, but for T."""
-    names = [name for name in SCHEDULED if isinstance(saved.parameters[name], Schedule)]
-    return {name: getattr(saved.fitted.machine, name) for name in names if name != "T"}
+def _options_in_use(saved: SavedModel) -> dict[str, Any]:
+    """What the machine has of the options whose parameters do not say it, but for T and e."""
+    names = [name for name in LEARNING_OPTIONS if says_no_value(name, saved.parameters[name])]
+    return {name: getattr(saved.fitted.machine, name) for name in names if name not in ("T", "e")}
 
 
 def _parameters_in_use(saved: SavedModel) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _parameters_in_use(saved: SavedModel) -> dict[str, Any]:
     if len(reader.stride) == 1:
         in_use["stride"] = reader.stride[0]
     for name, value in saved.parameters.items():
-        if isinstance(value, Schedule) or (name in ("T", "e") and isinstance(value, str)):
+        if says_no_value(name, value):
             in_use[name] = value  # the header has what came of it
     if isinstance(saved.parameters["random_state"], numbers.Integral):
         in_use["random_state"] = machine.seed_

@@ -14,6 +14,7 @@ from ..backends import check_backend
 from ..core import parameters as learning
 from ..core.checks import check_flag, check_integer, check_number
 from ..core.decoding import UnknownError, expect, expect_keys
+from ..model.presets import check_preset, is_left
 from ..model.schedules import Schedule
 
 #: The learning options, as the trained machine has them, whatever was set since.
@@ -32,6 +33,7 @@ _OPTIONS = (
     "n_jobs",
     "patch_shape",
     "patience",
+    "preset",
     "random_state",
     "scoring",
     "shuffle",
@@ -58,6 +60,11 @@ MAX_COUNT = 2**63 - 1
 _MAX_BITS = 4096
 #: Characters in the name of a scorer.
 _MAX_NAME = 1000
+
+
+def says_no_value(name: str, value: Any) -> bool:
+    """Whether a parameter leaves a learning option to the epoch or to the preset."""
+    return isinstance(value, Schedule) or is_left(name, value)
 
 
 def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -180,8 +187,9 @@ def check_settings(parameters: dict[str, Any]) -> None:
     for name, value in parameters.items():
         _check_digits(name, value)
     check_flag("warm_start", parameters["warm_start"])
+    check_preset(parameters["preset"])
     for name in ("epochs", "patience", "verbose"):
-        if not isinstance(parameters[name], bool):
+        if not (isinstance(parameters[name], bool) or is_left(name, parameters[name])):
             check_integer(name, parameters[name], 0, MAX_COUNT)
     if parameters["random_state"] is not None:
         check_integer("random_state", parameters["random_state"], 0, 2**64 - 1)

@@ -25,6 +25,7 @@ LATER_FIELDS: dict[str, Any] = {
     "data": None,
     "sharpness": None,
     "scheduled": {},
+    "preset": "paper",
 }
 
 #: Options that came after the first files of format 1, and the value that trains like before.
@@ -38,6 +39,7 @@ LATER_OPTIONS: dict[str, Any] = {
     "negatives": "all",
     "drop_clauses": 0.0,
     "scoring": None,
+    "preset": "paper",
 }
 
 #: What came later of what is said of the training data.

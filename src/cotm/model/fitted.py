@@ -118,6 +118,7 @@ class Fitted:
     machine: Machine
     progress: TrainingProgress
     sharpness: Sharpness  # of probabilities
+    preset: str  # that says what was left "auto"
 
     @property
     def outputs(self) -> Outputs:
