@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cotm import Augmentation, CoTMClassifier
+from cotm.booleanize import AdaptiveGaussianThreshold
 from cotm.cli import app
 from cotm.experiments import (
     EXPERIMENTS,
@@ -18,20 +19,23 @@ from cotm.experiments import (
     better_settings,
     cifar10_imbalance,
     clauses_table,
+    gray_images,
     imdb_imbalance,
     learning_speed,
     paper,
     records,
     runs,
+    unfinished,
 )
 from cotm.experiments.cifar10_imbalance import halve_by_rank
+from cotm.experiments.forms import FORMS
 from cotm.experiments.imdb_imbalance import remove_positive
 from cotm.experiments.interpret_xor import train_xor, truth
 
 RUNNER = CliRunner()
 
 
-def small_images(name):
+def small_images(name, level=None):
     rng = np.random.default_rng(3)
     y = np.arange(120) % 10
     x = (rng.random((120, 28, 28)) < 0.1).astype(np.uint8)
@@ -99,6 +103,170 @@ def test_a_table_holds_what_was_measured(tmp_path, no_data):
     assert table in output
     for ending in ("png", "svg"):
         assert (folder / f"figure.{ending}").stat().st_size > 1000
+
+
+def test_a_table_as_the_released_programs_make_it(tmp_path, no_data, monkeypatch):
+    levels = []
+    monkeypatch.setattr(
+        clauses_table, "load_bits", lambda name, level: levels.append(level) or small_images(name)
+    )
+    arguments = ("mnist", "--clauses", "50", "--epochs", "4", "--as", "released")
+    code, output = reproduce(tmp_path, *arguments)
+    assert code == 0, output
+    assert levels == [75]
+    report = json.loads((tmp_path / "mnist-released" / "results.json").read_text())
+    assert report["command"].endswith("--clauses 50 --as released")
+    (row,) = report["rows"]
+    stored = [json.loads(path.read_text()) for path in (tmp_path / "runs").iterdir()]
+    learnt = {(run["settings"]["kind"], run["settings"].get("negatives")): run for run in stored}
+    assert len(learnt) == len(stored) == 3
+    machines = {
+        "coalesced": (("coalesced", None), 625, 10.0, None),
+        "weighted": (("weighted", None), 125, 5.0, 255),
+        "weighted, one drawn": (("weighted", "drawn"), 125, 5.0, None),
+    }
+    for title, (key, T, s, max_weight) in machines.items():
+        settings, last = learnt[key]["settings"], learnt[key]["epochs"][-1]
+        assert settings["T"] == row.get(f"{title} T", row["T"]) == T
+        assert settings["s"] == s
+        assert settings["shuffle"] is False and settings.get("max_weight") == max_weight
+        assert row.get(f"{title} s", row["s"]) == s
+        assert row[f"{title} %"] == pytest.approx(100 * last["test_accuracy"])
+        assert row[f"{title}, clipped %"] == pytest.approx(100 * last["clipped_accuracy"])
+    assert row["paper weighted, one drawn %"] == row["paper weighted %"] == 97.86
+    table = (tmp_path / "mnist-released" / "table.md").read_text()
+    assert "pixels from 75 on" in stored[0]["settings"]["data"] and "clipped to T" in table
+
+
+@pytest.mark.parametrize(
+    ("data_set", "title", "expected"),
+    [
+        ("mnist", "coalesced", [(625, 10), (25_000, 10), (5000, 5), (10_000, 5)]),
+        ("mnist", "weighted", [(125, 5), (5000, 5), (5000, 5), (10_000, 5)]),
+        ("fashion-mnist", "coalesced", [(625, 10), (2500, 10), (5000, 10), (10_000, 10)]),
+        ("fashion-mnist", "weighted", [(62, 10), (2500, 10), (5000, 10), (10_000, 10)]),
+        ("kmnist", "weighted, one drawn", [(625, 10), (2500, 10), (5000, 10), (10_000, 10)]),
+    ],
+)
+def test_the_demos_settings_in_columns_of_the_tables(data_set, title, expected):
+    (machine,) = (m for m in FORMS["released"].machines if m.title == title)
+    found = [machine.settings(data_set, column) for column in (50, 2000, 4000, 8000)]
+    assert [(each["T"], each["s"]) for each in found] == expected
+
+
+def test_the_text_and_the_released_programs_share_no_runs(tmp_path, no_data):
+    arguments = ("kmnist", "--clauses", "50", "--epochs", "1")
+    for form in ((), ("--as", "text"), ("--as", "released")):
+        code, output = reproduce(tmp_path, *arguments, *form)
+        assert code == 0, output
+    assert len(list((tmp_path / "runs").iterdir())) == 2 + 3
+
+
+def test_only_tables_of_images_have_forms(tmp_path, no_data):
+    code, output = reproduce(tmp_path, "mnist", "--as", "printed")
+    assert code == 1 and "--as printed: a table is made as text or released" in output
+    code, output = reproduce(tmp_path, "interpret-xor", "--as", "released")
+    assert code == 1 and "interpret-xor has one form; leave --as out" in output
+    assert "mnist, fashion-mnist, kmnist" in output
+    assert not list(tmp_path.iterdir())
+
+
+def test_levels_and_thresholds_make_bits(monkeypatch):
+    gray = np.array([[[0, 74], [75, 255]]], np.uint8)
+    images = gray, np.zeros(1, np.uint8), gray[:, ::-1], np.ones(1, np.uint8)
+    monkeypatch.setitem(gray_images._LOADERS, "mnist", lambda: images)
+    X, y, X_test, y_test = gray_images.load_bits("mnist", 75)
+    assert X.tolist() == [[[0, 0], [1, 1]]] and X_test.tolist() == [[[1, 1], [0, 0]]]
+    assert y.tolist() == [0] and y_test.tolist() == [1]
+    by_thresholds = gray_images.load_bits("mnist")[0]
+    assert np.array_equal(by_thresholds, AdaptiveGaussianThreshold().fit_transform(gray))
+
+
+def test_clipped_votes_tie(tmp_path):
+    """With T of 1 nearly all votes are clipped: the first of the outputs at T is then predicted."""
+    run = dataclasses.replace(tiny_run(), clips_votes=True, epochs=3)
+    trained = []
+    trainer = Runs(Options(folder=tmp_path, n_jobs=1))
+    monkey = trainer._model
+    trainer._model = lambda run: trained.append(monkey(run)) or trained[-1]
+    curve = trainer.train(run, verbose=0)
+    X, y = run.data[2:]
+    votes = trained[0].votes(X)
+    expected = np.mean(np.argmax(np.clip(votes, -1, 1), axis=1) == y)
+    assert curve.epochs[-1]["clipped_accuracy"] == expected
+    assert (np.abs(votes) > 1).any()
+
+
+def tiny_run():
+    x, y, x_test, y_test = small_images("mnist")
+    return runs.Run(
+        label="tiny",
+        kind="weighted",
+        data=(x, y, x_test, y_test),
+        data_name="tiny",
+        parameters={"n_clauses": 20, "T": 1, "s": 3.0, "patch_shape": (10, 10)},
+        epochs=5,
+        seed=1,
+    )
+
+
+@pytest.mark.parametrize("moment", ["between epochs", "while a test is under way"])
+def test_an_interrupted_run_goes_on_to_the_same_figures(tmp_path, monkeypatch, moment):
+    run = tiny_run()
+    whole = Runs(Options(folder=tmp_path / "whole", n_jobs=1)).train(run, verbose=0)
+
+    trainer = Runs(Options(folder=tmp_path / "parts", n_jobs=1))
+    measured = []
+
+    def interrupted(predicted, expected):
+        measured.append(1)
+        if moment == "while a test is under way" and len(measured) == 3:
+            raise KeyboardInterrupt
+        return runs.measure_accuracy(predicted, expected)
+
+    def keep(self, model, records):
+        if moment == "between epochs" and len(records) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs.UnfinishedRun, "keep_now_and_then", keep)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train(dataclasses.replace(run, measure=interrupted), verbose=0)
+    folder = tmp_path / "parts" / "runs"
+    assert not list(folder.glob("*.json"))
+    monkeypatch.setattr(runs.UnfinishedRun, "keep_now_and_then", lambda *_: None)
+    begun = []
+    monkeypatch.setattr(Runs, "_model", lambda self, run: begun.append(1))
+    curve = trainer.train(run, verbose=0)
+    assert not begun, "it began anew"
+    accuracies = [[epoch["test_accuracy"] for epoch in c.epochs] for c in (whole, curve)]
+    assert accuracies[0] == accuracies[1] and len(accuracies[0]) == 5
+    assert [epoch["epoch"] for epoch in curve.epochs] == [1, 2, 3, 4, 5]
+    assert [path.suffix for path in folder.iterdir()] == [".json"]
+
+
+def test_a_run_that_was_killed_goes_on_from_what_was_kept(tmp_path, monkeypatch):
+    """Killed between two files: the model is of an earlier epoch than the records."""
+    run = tiny_run()
+    monkeypatch.setattr(unfinished, "_SECONDS", 0.0)
+    save = unfinished.write_whole
+    kept = []
+
+    def killed(path, text):
+        save(path, text)
+        kept.append(path)
+        if len(kept) == 4:
+            raise RuntimeError("killed")
+
+    monkeypatch.setattr(unfinished, "write_whole", killed)
+    trainer = Runs(Options(folder=tmp_path, n_jobs=1))
+    with pytest.raises(RuntimeError, match="killed"):
+        trainer.train(run, verbose=0)
+    monkeypatch.setattr(unfinished, "write_whole", save)
+    model, records = unfinished.UnfinishedRun(trainer._path(run)).find()
+    assert len(records) == len(model.history_) == 3
+    curve = trainer.train(run, verbose=0)
+    whole = Runs(Options(folder=tmp_path / "whole", n_jobs=1)).train(run, verbose=0)
+    assert [e["test_accuracy"] for e in curve.epochs] == [e["test_accuracy"] for e in whole.epochs]
 
 
 def test_finished_runs_are_not_run_again(tmp_path, no_data, monkeypatch):
@@ -188,7 +356,7 @@ def test_runs_of_earlier_versions_are_found_again(tmp_path):
 
 
 def test_an_interrupted_run_leaves_nothing_half_done(tmp_path, no_data, monkeypatch):
-    def interrupted(self, X, y):
+    def interrupted(self, X, y, resume=False):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runs.TMClassifier, "fit", interrupted)
@@ -284,11 +452,20 @@ def test_the_papers_tables_are_whole():
 
 
 def test_flags_in_reports_are_options_of_the_command(tmp_path):
-    options = Options(epochs=3, repeats=2, seed=4, backend="native", n_jobs=1, clauses=(50, 100))
+    options = Options(
+        epochs=3,
+        repeats=2,
+        seed=4,
+        backend="native",
+        n_jobs=1,
+        clauses=(50, 100),
+        form="released",
+    )
     help_text = RUNNER.invoke(app, ["reproduce", "--help"], env={"COLUMNS": "200"}).output
     flags = options.flags().split()
     assert [flag for flag in flags if flag.startswith("--")] == [
         "--epochs", "--repeats", "--seed", "--backend", "--jobs", "--clauses", "--clauses",
+        "--as",
     ]  # fmt: skip
     assert all(flag in help_text for flag in flags if flag.startswith("--"))
 

@@ -42,6 +42,14 @@ def reproduce(
             metavar="N", help="Only this column of a table, in clauses per class; repeatable."
         ),
     ] = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="text|released",
+            help="A table of images as the paper's text has it, or as its authors' programs do.",
+        ),
+    ] = "text",
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where results go.")
     ] = Path("reproduction"),
@@ -49,14 +57,15 @@ def reproduce(
     """Run an experiment of the paper and show its figures beside ours.
 
     Results go into a folder of their own as JSON, CSV, a Markdown table and a figure. Finished
-    runs are kept: after Ctrl-C, the same command continues with the run it was at. Data come from
-    the folder COTM_DATA, from the cache, or from the net.
+    runs are kept, and the one that Ctrl-C interrupts from its last epoch on: the same command
+    continues there. Data come from the folder COTM_DATA, from the cache, or from the net.
 
     \b
     Examples:
       cotm reproduce
       cotm reproduce mnist --quick
       cotm reproduce mnist --clauses 50 --clauses 100 --repeats 3 --workers 4
+      cotm reproduce mnist --as released --clauses 50
     """
     from ..experiments import EXPERIMENTS, Options, run_experiment
 
@@ -73,6 +82,7 @@ def reproduce(
         workers=workers,
         quick=quick,
         clauses=tuple(clauses) if clauses else None,
+        form=form,
         folder=out,
     )
     try:

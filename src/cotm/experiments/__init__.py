@@ -20,6 +20,7 @@ from . import (
     learning_speed,
     records,
 )
+from .forms import FORMS, TEXT
 from .report import Report
 from .runs import Options, Runs
 
@@ -28,23 +29,29 @@ __all__ = ["EXPERIMENTS", "Experiment", "Options", "Report", "Runs", "run_experi
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment: what it is, how it runs, and whether ``--clauses`` chooses its columns."""
+    """One experiment: what it is, how it runs, and which options choose what of it."""
 
     summary: str
     run: Callable[[Runs, Report], None]
     takes_clauses: bool = True
+    has_forms: bool = False
 
 
 EXPERIMENTS = {
     "mnist": Experiment(
         "The MNIST table: 50 to 8,000 clauses per class, coalesced and weighted.",
         partial(clauses_table.run, data_set="mnist"),
+        has_forms=True,
     ),
     "fashion-mnist": Experiment(
-        "The Fashion-MNIST table.", partial(clauses_table.run, data_set="fashion-mnist")
+        "The Fashion-MNIST table.",
+        partial(clauses_table.run, data_set="fashion-mnist"),
+        has_forms=True,
     ),
     "kmnist": Experiment(
-        "The Kuzushiji-MNIST table.", partial(clauses_table.run, data_set="kmnist")
+        "The Kuzushiji-MNIST table.",
+        partial(clauses_table.run, data_set="kmnist"),
+        has_forms=True,
     ),
     "learning-speed": Experiment(
         "Test accuracy per epoch on MNIST with 8,000 clauses per class.", learning_speed.run
@@ -91,6 +98,14 @@ def run_experiment(name: str, options: Options, say: Callable[[str], None] = pri
     experiment = EXPERIMENTS[name]
     if options.clauses and not experiment.takes_clauses:
         raise ValueError(f"{name} has one size; leave --clauses out")
-    folder = options.folder / (f"{name}-quick" if options.quick else name)
+    if options.form not in FORMS:
+        raise ValueError(f"--as {options.form}: a table is made as {' or '.join(FORMS)}")
+    results = name
+    if options.form != TEXT:
+        if not experiment.has_forms:
+            tables = ", ".join(key for key, table in EXPERIMENTS.items() if table.has_forms)
+            raise ValueError(f"{name} has one form; leave --as out, it is for {tables}")
+        results += f"-{options.form}"
+    folder = options.folder / (f"{results}-quick" if options.quick else results)
     command = f"cotm reproduce {name}{options.flags()}"
     experiment.run(Runs(options), Report(name, folder, command, say))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..booleanize import AdaptiveGaussianThreshold
 from ..datasets import load_fashion_mnist, load_kmnist, load_mnist
 from . import paper
@@ -21,9 +23,15 @@ TITLES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "kmnist": "Kuzushi
 _LOADERS = {"mnist": load_mnist, "fashion-mnist": load_fashion_mnist, "kmnist": load_kmnist}
 
 
-def load_bits(data_set: str) -> Data:
-    """A data set as bits, by adaptive Gaussian thresholds with window 11 and constant 2."""
+def load_bits(data_set: str, level: int | None = None) -> Data:
+    """A data set as bits: pixels from a gray level on, or else by adaptive Gaussian thresholds.
+
+    These have window 11 and constant 2.
+    """
     x_train, y_train, x_test, y_test = _LOADERS[data_set]()
+    if level is not None:
+        x_train, x_test = ((x >= level).astype(np.uint8) for x in (x_train, x_test))
+        return x_train, y_train, x_test, y_test
     threshold = AdaptiveGaussianThreshold()
     return threshold.fit_transform(x_train), y_train, threshold.transform(x_test), y_test
 

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from ..classifier import CoTMClassifier, TMClassifier
 from ..estimator.progress import Messages, format_seconds
+from .forms import TEXT
 from .report import describe_computer, write_whole
+from .unfinished import UnfinishedRun
 
 Key = TypeVar("Key")
 #: Training examples and labels, test examples and labels.
@@ -42,6 +44,7 @@ class Options:
     workers: int = 1  # how many runs are trained at the same time
     quick: bool = False
     clauses: tuple[int, ...] | None = None  # per class; None: all columns of the table
+    form: str = TEXT  # of the tables of images
     folder: Path = Path("reproduction")
 
     def flags(self) -> str:
@@ -52,6 +55,7 @@ class Options:
             if value != getattr(Options, name):
                 flags += f" --{name.removeprefix('n_')} {value}"
         flags += "".join(f" --clauses {n}" for n in self.clauses or ())
+        flags += f" --as {self.form}" if self.form != TEXT else ""
         return flags + (" --quick" if self.quick else "")
 
 
@@ -80,6 +84,8 @@ class Run:
     objects: dict[str, Any] = field(default_factory=dict)
     #: How many of the last states vote together, as `average` has it, beside each state alone.
     voting: int = 1
+    #: Whether accuracy by votes that are clipped to the margin is recorded, too.
+    clips_votes: bool = False
     #: Turns predictions and test labels into the figures that are recorded after each epoch.
     measure: Callable[[NDArray[Any], NDArray[Any]], dict[str, float]] = measure_accuracy
 
@@ -101,6 +107,7 @@ class Run:
             "epochs": self.epochs,
             "seed": self.seed,
             **self.parameters,
+            **({"clips_votes": True} if self.clips_votes else {}),
         }
 
 
@@ -194,9 +201,16 @@ class Runs:
             done += run.work
 
     def train(self, run: Run, *, verbose: int) -> Curve:
-        """Train one machine, test it after every epoch, and write its file."""
-        curve = Curve(run.settings(), [])
+        """Train one machine, test it after every epoch, and write its file.
+
+        What was interrupted goes on at the epoch it was at. Runs of which several states vote
+        begin anew, because the earlier states are gone.
+        """
+        path, unfinished = self._path(run), UnfinishedRun(self._path(run))
         X, y, X_test, y_test = run.data
+        found = unfinished.find() if run.voting == 1 else None
+        model, records = found or (self._model(run), [])
+        curve = Curve(run.settings(), records)
         recent: deque[Any] = deque(maxlen=run.voting)  # votes after the last epochs
 
         def test(model: Any, record: dict[str, Any]) -> None:
@@ -208,29 +222,48 @@ class Runs:
                 recent.append(model.votes(X_test))
                 voted = model.classes_[np.argmax(sum(recent), axis=1)]
                 figures["voting_accuracy"] = float(np.mean(voted == y_test))
+            if run.clips_votes:
+                clipped = np.clip(model.votes(X_test), -model.T_, model.T_)
+                voted = model.classes_[np.argmax(clipped, axis=1)]
+                figures["clipped_accuracy"] = float(np.mean(voted == y_test))
             times = {"train_seconds": record["seconds"], "test_seconds": seconds}
             curve.epochs.append({"epoch": record["epoch"], **figures, **times})
+            if run.voting == 1:
+                unfinished.keep_now_and_then(model, curve.epochs)
 
+        model.set_params(
+            backend=self.options.backend,
+            n_jobs=self.options.n_jobs,
+            callbacks=[test],
+            verbose=verbose,
+        )
+        try:
+            model.fit(X, y, resume=found is not None)
+        except KeyboardInterrupt:
+            finished = getattr(model, "history_", [])
+            if len(finished) == len(curve.epochs) + 1:  # the test of the last one was interrupted
+                test(model, finished[-1])
+            if run.voting == 1 and finished:
+                unfinished.keep(model, curve.epochs)
+            raise
+        curve.computer = describe_computer(model.machine_.backend_)
+        write_whole(path, curve.to_json())
+        unfinished.remove()
+        return curve
+
+    def _model(self, run: Run) -> Any:
+        """The classifier of a run, before its training."""
         parameters: dict[str, Any] = {
             "preset": "paper",  # for whatever an experiment leaves open
             **run.parameters,
             "epochs": run.epochs,
             "random_state": run.seed,
-            "backend": self.options.backend,
-            "n_jobs": self.options.n_jobs,
-            "callbacks": [test],
             "booleanize": None,
-            "verbose": verbose,
             **run.objects,
         }
         if run.kind == "coalesced":
-            model: Any = CoTMClassifier(**parameters)
-        else:
-            model = TMClassifier(**parameters, weighted=run.kind == "weighted")
-        model.fit(X, y)
-        curve.computer = describe_computer(model.machine_.backend_)
-        write_whole(self._path(run), curve.to_json())
-        return curve
+            return CoTMClassifier(**parameters)
+        return TMClassifier(**parameters, weighted=run.kind == "weighted")
 
 
 def _train_in_worker(options: Options, run: Run) -> None:
