@@ -184,7 +184,7 @@ class CoTMClassifier(TsetlinClassifier):
     >>> bool(model.score(X, y) > 0.9)
     True
     >>> print(model.rules(top=1)[0])
-    if petal length (cm) <= 5.55 and petal width (cm) <= 1.65: 1 +33, 2 -24
+    if sepal width (cm) <= 3.65 and petal width (cm) <= 1.75: 1 +581, 2 -367, 0 +108
 
     Images are looked at in patches:
 

@@ -61,7 +61,8 @@ def join(
     >>> from sklearn.datasets import load_iris
     >>> from cotm import CoTMClassifier, join
     >>> X, y = load_iris(return_X_y=True)
-    >>> models = [CoTMClassifier(20, epochs=5, random_state=k).fit(X, y) for k in range(3)]
+    >>> small = {"n_clauses": 20, "epochs": 5, "average": 1}
+    >>> models = [CoTMClassifier(**small, random_state=k).fit(X, y) for k in range(3)]
     >>> join(models, X).divisors_ == tuple(m.votes(X).max() - m.votes(X).min() for m in models)
     True
     >>> pool = join(models, scale="none")

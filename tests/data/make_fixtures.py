@@ -16,11 +16,12 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.datasets import load_iris
 
-from cotm import CoTMClassifier
+from cotm import Booleanizer, CoTMClassifier
 from cotm.files.encode import encode
 from cotm.files.upgrade import FORMAT, LATER_FIELDS, LATER_OPTIONS
 
@@ -50,7 +51,8 @@ Y = np.array(["setosa", "versicolor", "virginica"])[NUMBERS]
 
 def trained() -> CoTMClassifier:
     """The model: two epochs on iris, whose records say that each took a hundredth of a second."""
-    model = CoTMClassifier(12, epochs=2, random_state=7, **BEFORE_PRESETS).fit(X, Y)
+    with patch.object(Booleanizer.__init__, "__defaults__", (10,)):  # the bits per number then
+        model = CoTMClassifier(12, epochs=2, random_state=7, **BEFORE_PRESETS).fit(X, Y)
     fitted = model._fitted
     history = tuple({**record, "seconds": 0.01} for record in fitted.progress.history)
     model._fitted = replace(fitted, progress=replace(fitted.progress, history=history))
