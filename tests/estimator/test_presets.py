@@ -199,3 +199,27 @@ def test_defaults_beat_the_paper_on_data_they_were_not_chosen_on():
             for preset in ("auto", "paper")
         )
         assert ours > paper - 0.005, load.__name__
+
+
+def generated_texts(n_texts, n_words=8000, length=60):
+    """Words by how frequent they are, some more so in one of two classes."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, n_texts)
+    frequency, tilt = 1 / np.arange(2, n_words + 2), np.exp(rng.normal(0, 0.3, n_words))
+    chances = [each / each.sum() for each in (frequency * tilt, frequency / tilt)]
+    words = [np.unique(rng.choice(n_words, length, p=chances[label])) for label in labels]
+    ends = np.cumsum([0, *map(len, words)])
+    ones = np.ones(ends[-1], np.uint8)
+    return scipy.sparse.csr_matrix((ones, np.concatenate(words), ends), (n_texts, n_words)), labels
+
+
+def test_probabilities_of_text_wait_until_the_second_machine_has_learned():
+    data, labels = generated_texts(13_000)
+    model = CoTMClassifier(30, random_state=0).fit(data[:12_000], labels[:12_000])
+    assert model.preset_ == "text"
+    votes = model.votes(data[12_000:]) / (model.T_ * model.machine_.n_states_)
+    right = np.where(labels[12_000:], 1, -1) * (votes[:, 1] - votes[:, 0])
+    assert np.mean(right > 0) > 0.93
+    best = min(np.logaddexp(0, -factor * right).mean() for factor in np.geomspace(0.1, 10, 50))
+    said = model.predict_proba(data[12_000:])[np.arange(1000), labels[12_000:]]
+    assert -np.log(said).mean() < best + 0.03

@@ -25,11 +25,16 @@ from .outputs import Outputs
 #: What probabilities are made with where nothing was learned; about right for T="auto".
 _USUAL = 2.0
 _SHARPEST, _BLUNTEST = 200.0, 0.02
-#: Of a sample: examples, and bytes of dense bits.
-_MOST_ROWS, _FEWEST_ROWS, _MOST_BYTES = 1500, 30, 32_000_000
+#: Of a sample: examples, and bytes of dense bits. A quarter of many examples, since where bits are
+#: rare a machine learns nothing from few.
+_FEWEST_ROWS, _USUAL_ROWS, _MOST_ROWS, _MOST_BYTES = 30, 1500, 5000, 32_000_000
+_SHARE = 0.25
 _HELD_OUT = 0.2
-#: The second machine's training is not to take longer than about this, but some epochs it needs.
-_NANOSECONDS, _FEWEST_EPOCHS = 5e9, 3
+#: The second machine's training is not to take longer than about this, or than this share of the
+#: first machine's, whichever is more; but some epochs it needs.
+_NANOSECONDS, _SHARE_OF_TRAINING, _FEWEST_EPOCHS = 5e9, 0.2, 3
+#: A second machine whose votes are not so far apart, beside the first's, has not learned yet.
+_LEARNED = 0.05
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Sample:
     examples: Examples
     targets: NDArray[np.uint8]
     weight: NDArray[np.float64]  # per example, or for all; see spec.selection_scale
+    taken_from: int  # so many examples
 
     @classmethod
     def of(
@@ -47,12 +53,13 @@ class Sample:
         targets: NDArray[np.uint8],
         weight: NDArray[np.float64],
     ) -> Sample:
-        count = min(len(examples), _MOST_ROWS, max(1, _MOST_BYTES // targets[0].size))
+        most = max(_USUAL_ROWS, min(_MOST_ROWS, int(_SHARE * len(examples))))
+        count = min(len(examples), most, max(1, _MOST_BYTES // targets[0].size))
         if not hasattr(getattr(examples, "bits", None), "indptr"):
             count = min(count, max(1, _MOST_BYTES // int(np.prod(examples.grid.image_shape))))
         rows = np.linspace(0, len(examples) - 1, count).astype(np.int64)
         weight = weight[rows] if len(weight) > 1 else weight
-        return cls(examples[rows].unchanged(), targets[rows], weight)
+        return cls(examples[rows].unchanged(), targets[rows], weight, len(examples))
 
 
 class Sharpness:
@@ -167,7 +174,11 @@ def _learn(machine: Machine, sample: Sample, outputs: Outputs, epochs: int) -> f
         return None
     seen = sample.examples[rows]
     second = machine.fresh()
-    affordable = int(_NANOSECONDS / (len(rows) * step_nanoseconds(machine.spec)))
+    steps = max(
+        _NANOSECONDS / step_nanoseconds(machine.spec),
+        _SHARE_OF_TRAINING * epochs * sample.taken_from,
+    )
+    affordable = int(steps / len(rows))
     weight = sample.weight[rows] if len(sample.weight) > 1 else sample.weight
     training = second.prepare(seen, sample.targets[rows], weight)
     for _ in range(min(epochs, max(_FEWEST_EPOCHS, affordable))):
@@ -179,7 +190,7 @@ def _learn(machine: Machine, sample: Sample, outputs: Outputs, epochs: int) -> f
     margins = margins_of(machine, seen, outputs)
     mine = outputs.distance(margins)
     theirs = outputs.distance(margins_of(second, seen, outputs))
-    if mine == 0 or theirs == 0:
+    if mine == 0 or theirs <= _LEARNED * mine:
         return None
     # New examples cannot be surer than those it was trained on.
     bound = _most_likely(margins, sample.targets[rows], outputs)
