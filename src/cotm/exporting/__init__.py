@@ -18,6 +18,7 @@ __all__ = ["ENDINGS", "CannotExportError", "Description", "describe", "export"]
 #: which says what is to be written, by the names of files.
 ENDINGS = {
     ".json": "json_format",
+    ".c": "c_format",
 }
 
 
