@@ -19,6 +19,7 @@ __all__ = ["ENDINGS", "CannotExportError", "Description", "describe", "export"]
 ENDINGS = {
     ".json": "json_format",
     ".c": "c_format",
+    ".onnx": "onnx_format",
 }
 
 
