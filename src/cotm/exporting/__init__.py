@@ -20,6 +20,7 @@ ENDINGS = {
     ".json": "json_format",
     ".c": "c_format",
     ".onnx": "onnx_format",
+    ".js": "js_format",
 }
 
 
