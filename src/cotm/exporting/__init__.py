@@ -21,6 +21,7 @@ ENDINGS = {
     ".c": "c_format",
     ".onnx": "onnx_format",
     ".js": "js_format",
+    ".sql": "sql_format",
 }
 
 
