@@ -22,6 +22,7 @@ ENDINGS = {
     ".onnx": "onnx_format",
     ".js": "js_format",
     ".sql": "sql_format",
+    ".v": "verilog_format",
 }
 
 
