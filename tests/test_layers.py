@@ -24,6 +24,7 @@ LAYERS = [
     "machine",
     "model",
     "files",
+    "exporting",
     "estimator",
     "classifier",
     "composite",
@@ -79,7 +80,7 @@ def test_imports_go_down_only(path):
         # What is imported from the package itself are its public names; they may go to the
         # command line and the experiments, which are users like any other.
         if not target:
-            assert own in ("cli", "experiments", "files")
+            assert own in ("cli", "experiments", "exporting", "files")
         elif target[0] not in OUTSIDE and target[0] != own:
             assert LAYERS.index(target[0]) < LAYERS.index(own), f"{own} imports {target}"
 
@@ -105,7 +106,9 @@ def test_no_module_imports_itself_by_way_of_others():
         visit(module, ())
 
 
-@pytest.mark.parametrize("library, home", [("cupy", {"backends", "core"}), ("polars", {"cli"})])
+@pytest.mark.parametrize(
+    "library, home", [("cupy", {"backends", "core"}), ("polars", {"cli"}), ("onnx", {"exporting"})]
+)
 def test_optional_libraries_stay_where_they_belong(library, home):
     users = set()
     for path in MODULES:

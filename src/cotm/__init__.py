@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .core.state import Snapshot as Snapshot
     from .estimator.checkpoint import Checkpoint as Checkpoint
     from .estimator.training import Callback as Callback
+    from .exporting import CannotExportError as CannotExportError
     from .files import ModelFileError as ModelFileError
     from .joining import join as join
     from .loading import load as load
@@ -43,6 +44,7 @@ _HOMES = {
     "BitFeature": "booleanize",
     "Booleanizer": "booleanize",
     "Callback": "estimator.training",
+    "CannotExportError": "exporting",
     "Categories": "booleanize",
     "Checkpoint": "estimator.checkpoint",
     "CoTMClassifier": "classifier",

@@ -22,6 +22,7 @@ from .estimator.composition import (
     eval_sets_of,
     input_of,
 )
+from .exporting import describe, export
 from .model.joining import SCALES, UNIT
 from .model.probabilities import probabilities
 from .rules import MemberRule, Rule
@@ -263,15 +264,22 @@ class CoTMComposite(ClassifierMixin, _BaseComposition):  # type: ignore[misc]
         """
         files.save(self._saved_model(), path)
 
+    def export(self, path: str | os.PathLike[str], *, inputs: str = "raw", **options: Any) -> None:
+        """Write all members for other programs, as :meth:`cotm.CoTMClassifier.export` does."""
+        now = self._now()
+        _check_whole(now, "exported")
+        description = describe(
+            [(member.name, member.classifier._still()._now()) for member in now.members],
+            divisors=now.divisors,
+            margin=now.margin,
+            sharpness=now.sharpness(),
+            inputs=inputs,
+        )
+        export(description, path, **options)
+
     def _saved_model(self) -> files.SavedComposite:
         now = self._now()
-        for member in now.members:
-            if member.model is not member.classifier:
-                raise TypeError(
-                    f"a composite with the member {member.name!r} cannot be saved, since it is a "
-                    f"{type(member.model).__name__}: a model file holds classifiers; give it its "
-                    "booleanizer as the parameter booleanize"
-                )
+        _check_whole(now, "saved")
         return files.SavedComposite(
             names=tuple(member.name for member in now.members),
             members=tuple(member.classifier._still()._saved_model() for member in now.members),
@@ -378,6 +386,17 @@ class CoTMComposite(ClassifierMixin, _BaseComposition):  # type: ignore[misc]
             for rule in member.classifier.rules(label=label, top=top)
         ]
         return [rule for _, rule in sorted(ranked, key=lambda pair: pair[0])[:top]]
+
+
+def _check_whole(now: Composition, done: str) -> None:
+    """Refuse members that are more than a classifier."""
+    for member in now.members:
+        if member.model is not member.classifier:
+            raise TypeError(
+                f"a composite with the member {member.name!r} cannot be {done}, since it is a "
+                f"{type(member.model).__name__}: files hold classifiers; give it its "
+                "booleanizer as the parameter booleanize"
+            )
 
 
 def _trained(

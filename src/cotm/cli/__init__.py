@@ -1,4 +1,4 @@
-"""The command line: train, predict, evaluate, rules, info, demo, reproduce.
+"""The command line: train, predict, evaluate, rules, export, info, demo, reproduce.
 
 Whatever takes long to import (scikit-learn, polars, rich) is imported where it is used, so
 that ``--help`` answers at once.
@@ -15,6 +15,7 @@ import typer
 from .demo import demo
 from .errors import Command, report
 from .evaluate import evaluate
+from .export import export
 from .info import info
 from .predict import predict
 from .reproduce import reproduce
@@ -30,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (train, predict, evaluate, rules, info, demo, reproduce):
+for _command in (train, predict, evaluate, rules, export, info, demo, reproduce):
     app.command(cls=Command)(_command)
 
 

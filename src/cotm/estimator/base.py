@@ -18,6 +18,7 @@ from ..augmentation import Augmentation
 from ..core.checks import check_flag
 from ..core.forks import Lock
 from ..core.state import Snapshot
+from ..exporting import describe, export
 from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
 from ..model.labels import read_labels
@@ -254,6 +255,35 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, whole or not at all; :func:`cotm.load` reads it."""
         files.save(self._still()._saved_model(), path)
+
+    def export(self, path: str | os.PathLike[str], *, inputs: str = "raw", **options: Any) -> None:
+        """Write the model for other programs, whole or not at all.
+
+        Every format gives the same votes and labels, to the unit. ``docs/exports.md`` says what
+        each of them holds; what one cannot say exactly is refused.
+
+        Parameters
+        ----------
+        path : str or path
+            The format is told by its ending, as in ``model.json``.
+        inputs : {"raw", "bits"}, default="raw"
+            What the export reads: what the model reads, or the bits its booleanizer makes of it.
+        **options
+            Of the format.
+        """
+        now = self._still()._now()
+        margin = now.machine.parameters.T * now.machine.n_states_
+        export(
+            describe(
+                [("model", now)],
+                divisors=None,
+                margin=margin,
+                sharpness=now.sharpness,
+                inputs=inputs,
+            ),
+            path,
+            **options,
+        )
 
     def _saved_model(self) -> files.SavedModel:
         """What a model file holds of this estimator: nothing of a subclass's own."""

@@ -134,8 +134,13 @@ def probabilities(
     margins: NDArray[np.float64], sharpness: Sharpness, outputs: Outputs
 ) -> NDArray[np.float64]:
     """Probabilities (N, m) that rank like the votes."""
+    return outputs.probabilities(margins * known(sharpness))
+
+
+def known(sharpness: Sharpness) -> float:
+    """The number, or the usual one where none was learned."""
     value = sharpness.value()
-    return outputs.probabilities(margins * (_USUAL if value is None else value))
+    return _USUAL if value is None else value
 
 
 def judged(

@@ -1,0 +1,279 @@
+"""C99: a header and a source that allocate nothing, in a small and in a fast form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..core.checks import check_choice
+from .c_inputs import reader, reads_texts, value_type
+from .c_tables import (
+    place,
+    signed,
+    split,
+    stream,
+    table,
+    template,
+    texts,
+    unsigned,
+    windows,
+)
+from .description import CannotExportError, Description, Member, TableInput
+from .writing import check_identifier, comment_text, identifier, text_bytes
+
+OPTIONS = ("form", "name")
+
+FORMS = ("small", "fast")
+
+#: Words side by side in the fast form, where that many fit into the cache; and the most bits of an
+#: example, of which it has as many words on the stack.
+_LANES, _CACHED_BITS, _MOST_BITS = 8, 1 << 16, 1 << 19
+
+
+def files(
+    description: Description, path: Path, *, form: str = "small", name: str | None = None
+) -> dict[Path, bytes]:
+    """The header and the source."""
+    check_choice("form", form, FORMS)
+    name = identifier(path) if name is None else check_identifier(name)
+    header = path.with_suffix(".h")
+    words = _words(description, name, form)
+    source = _source(description, words, header.name, form)
+    return {header: text_bytes(_header(description, words)), path: text_bytes(source)}
+
+
+def _words(description: Description, name: str, form: str) -> dict[str, Any]:
+    """What templates have words for."""
+    members = description.members
+    first = members[0].input
+    if any(m.input.n_values != first.n_values for m in members):
+        raise CannotExportError(
+            "one function of C",
+            "members read X of different widths",
+            "export each of them alone, or all as JSON",
+        )
+    tables = [m.input for m in members if isinstance(m.input, TableInput)]
+    if any(t.columns != tables[0].columns for t in tables if reads_texts(t) or reads_texts(first)):
+        raise CannotExportError(
+            "one function of C",
+            "members read different columns",
+            "export each of them alone, or all as JSON",
+        )
+    most = description.largest_vote
+    divided = description.divisors is not None
+    if most >= 1 << 63 or (divided and max(m.largest_vote for m in members) >= 1 << 31):
+        raise CannotExportError("a sum of 64 bits", "votes are too large", "export JSON")
+    with_texts = any(map(reads_texts, (m.input for m in members)))
+    kinds = {value_type(m.input) for m in members}
+    return {
+        "NAME": name,
+        "UPPER": name.upper(),
+        "VALUE": f"{name}_value",
+        "VALUE_DEFAULT": "double" if "double" in kinds else "uint8_t",
+        "VOTE": f"{name}_vote",
+        "VOTE_TYPE": "int64_t" if divided or most >= 1 << 31 else "int32_t",
+        "OUTPUTS": f"{name.upper()}_OUTPUTS",
+        "WITH_TEXTS": with_texts,
+        "WORD": "uint8_t" if form == "small" else "uint64_t",
+        "WORD_BITS": 8 if form == "small" else 64,
+    }
+
+
+def _arguments(words: dict[str, Any], with_texts: bool) -> dict[str, str]:
+    values = f"const {words['VALUE']} *values"
+    size = f"{words['UPPER']}_VALUES"
+    each = f"values + example * {size}"
+    if not with_texts:
+        return {"ARGUMENTS": values, "VALUES": "values", "VALUES_OF_EXAMPLE": each}
+    return {
+        "ARGUMENTS": f"{values}, const char *const *texts",
+        "VALUES": "values, texts",
+        "VALUES_OF_EXAMPLE": f"{each}, texts + example * {size}",
+    }
+
+
+def _header(description: Description, words: dict[str, Any]) -> str:
+    members = description.members
+    both = {**words, **_arguments(words, words["WITH_TEXTS"])}
+    both |= {
+        "N_VALUES": members[0].input.n_values,
+        "N_OUTPUTS": description.n_outputs,
+        "MARGIN": repr(float(description.margin)),
+        "SHARPNESS": repr(description.sharpness),
+        "COLUMNS": _columns(members[0], words["WITH_TEXTS"]),
+        "PREDICTED": "uint8_t *labels" if description.multilabel else "int32_t *classes",
+        "MEANING": (
+            "for each output 1 where it has 0 votes or more"
+            if description.multilabel
+            else "the number of the class with the most votes, the first of equals"
+        ),
+        "UNIT": "" if description.divisors is None else ", in units of 2 to the power of -32",
+    }
+    return template("header.h", both)
+
+
+def _columns(member: Member, with_texts: bool) -> str:
+    """What the values are, as lines of a comment."""
+    source = member.input
+    if not isinstance(source, TableInput):
+        height, width, channels = source.shape
+        return f"   An image's {height} rows of {width} pixels of {channels} channels."
+    seconds = {"date": "s since 1970, UTC", "duration": "s", "time": "s since midnight"}
+    of_texts = {test.column for test in source.tests if isinstance(test.value, str)}
+    lines = []
+    for k, column in enumerate(source.columns):
+        unit = seconds.get(column.type, "text" if k in of_texts else "")
+        lines.append(f"   {k}: {comment_text(column.name)}{unit and f' ({unit})'}")
+    missing = "NAN is a missing number"
+    return "\n".join([*lines, f"   {missing}{', 0 a missing text' if with_texts else ''}."])
+
+
+def _source(description: Description, words: dict[str, Any], header: str, form: str) -> str:
+    parts = [template("top.c", words | {"HEADER": header})]
+    lanes = 1
+    for index, member in enumerate(description.members):
+        inner = {**words, "P": f"{words['NAME']}_{index}"}
+        inner |= _arguments(words, reads_texts(member.input))
+        parts.append(_sizes(member, inner["P"]))
+        parts.append(reader(member.input, inner) + "\n")
+        parts.append(_small(member, inner) if form == "small" else _fast(member, inner))
+    if form == "fast":
+        lanes = min(map(_lanes, description.members))
+    classes = [str(label) for label in description.classes]
+    for label in classes:
+        if "\0" in label:
+            raise CannotExportError(
+                "C", f"the class {label!r:.200} holds a NUL", "rename it, or export JSON"
+            )
+    parts += ["\n", "\n".join(texts(f"{words['NAME']}_classes", classes, "")), "\n"]
+    parts.append(_combination(description, words, form, lanes))
+    parts.append(template("main.c", words | _main_words(description, words)))
+    return "".join(parts)
+
+
+def _sizes(member: Member, prefix: str) -> str:
+    grid = member.grid
+    sizes = {
+        "BITS": grid.height * grid.width * grid.channels,
+        "CHANNELS": grid.channels,
+        "ROWS": grid.rows,
+        "COLUMNS": grid.columns,
+        "STRIDE_ROWS": grid.stride_rows,
+        "STRIDE_COLUMNS": grid.stride_columns,
+        "IMAGE_ROW": grid.width * grid.channels,
+        "PATCH_ROW": grid.patch_width * grid.channels,
+        "ABOVES": grid.n_position_features,
+        "FEATURES": grid.n_features,
+        "TOLERANCE": member.tolerance,
+        "CLAUSES": len(member.clauses),
+    }
+    return "\n" + "".join(f"#define {prefix}_{name} {value}\n" for name, value in sizes.items())
+
+
+def _small(member: Member, words: dict[str, Any]) -> str:
+    data, sizes = stream(member)
+    prefix = words["P"]
+    defined = "".join(f"#define {prefix}_{name} {value}\n" for name, value in sizes.items())
+    lines = table("uint8_t", f"{prefix}_clauses", [*data])
+    words = words | {"TAKEN": "uint64_t" if sizes["WEIGHT_BITS"] > 32 else "uint32_t"}
+    return defined + "\n".join(lines) + "\n\n" + template("small.c", words)
+
+
+def _lanes(member: Member) -> int:
+    bits = member.grid.height * member.grid.width * member.grid.channels
+    if bits > _MOST_BITS:
+        raise CannotExportError(
+            "the fast form of C", f"an example has {bits} bits", "take form='small'"
+        )
+    lanes = max(1, min(_LANES, _CACHED_BITS // bits))
+    return 1 << (lanes.bit_length() - 1)
+
+
+def _fast(member: Member, words: dict[str, Any]) -> str:
+    prefix, grid = words["P"], member.grid
+    literals, ends, middles = [], [0], []
+    for clause in member.clauses:
+        pairs = split(member, clause)
+        literals += [place(member, feature) << 1 | negated for feature, negated in pairs]
+        positions = sum(feature < grid.n_position_features for feature, _ in pairs)
+        middles.append(ends[-1] + positions)
+        ends.append(len(literals))
+    largest = max((abs(w) for clause in member.clauses for w in clause.weights), default=0)
+    digits = max((member.most(clause) for clause in member.clauses), default=1).bit_length()
+    weights = [f"{{{', '.join(map(str, clause.weights))}}}" for clause in member.clauses]
+    stored = signed(-largest, largest)
+    lines = [
+        f"#define {prefix}_LANES {_lanes(member)}",
+        f"#define {prefix}_DIGITS {digits}",
+        f"typedef {signed(0, largest << digits)} {prefix}_weight;",
+        *table(unsigned(max(literals, default=0)), f"{prefix}_literals", literals),
+        *table(unsigned(ends[-1]), f"{prefix}_ends", ends),
+        f"static const {stored} {prefix}_weights[{max(1, len(weights))}][{words['OUTPUTS']}] = {{",
+        *(f"  {row}," for row in weights or ["{0}"]),
+        "};",
+    ]
+    if member.tolerance == 1:
+        bounds = windows(member)
+        kind = unsigned(max(grid.rows, grid.columns))
+        lines.append(f"static const {kind} {prefix}_windows[{max(1, len(bounds))}][4] = {{")
+        lines += [f"  {{{', '.join(map(str, b))}}}," for b in bounds or [(0, 0, 0, 0)]]
+        lines.append("};")
+    else:
+        lines += table(unsigned(ends[-1]), f"{prefix}_middles", middles)
+    evaluate = "fast_strict.c" if member.tolerance == 1 else "fast_graded.c"
+    words = {"EVALUATE": template(evaluate, words)} | words
+    return "\n".join(lines) + "\n\n" + template("fast.c", words)
+
+
+def _combination(description: Description, words: dict[str, Any], form: str, lanes: int) -> str:
+    block = 64 * lanes if form == "fast" else 1
+    outer = {**words, **_arguments(words, words["WITH_TEXTS"]), "BLOCK": block}
+    calls = []
+    divisors = description.divisors or (None,) * len(description.members)
+    for index, (member, divisor) in enumerate(zip(description.members, divisors, strict=True)):
+        passed = _arguments(words, reads_texts(member.input))["VALUES_OF_EXAMPLE"]
+        target = "votes" if len(description.members) == 1 and divisor is None else "part"
+        rows = "count, " if form == "fast" else ""
+        calls.append(f"    {words['NAME']}_{index}_votes({passed}, {rows}{target});")
+        if target == "part":
+            added = "part[i]" if divisor is None else f"divided(part[i], INT64_C({divisor}))"
+            sign = "=" if index == 0 else "+="
+            calls.append(
+                f"    for (i = 0; i < count * {words['OUTPUTS']}; ++i) votes[i] {sign} {added};"
+            )
+    outer |= {
+        "CALLS": "\n".join(calls),
+        "DIVIDED": template("divided.c", words) if description.divisors else "",
+        "PART": (
+            f"  {words['VOTE']} part[{block} * {words['OUTPUTS']}];\n  size_t i;\n"
+            if "part" in "".join(calls)
+            else ""
+        ),
+    }
+    predict = "labels.c" if description.multilabel else "classes.c"
+    return template("votes.c", outer) + template(predict, outer)
+
+
+def _main_words(description: Description, words: dict[str, Any]) -> dict[str, str]:
+    """What the program for a quick test has to know."""
+    predict = 'printf("%s", ' + words["NAME"] + "_classes[classes[0]]);"
+    if description.multilabel:
+        predict = (
+            f"for (i = 0; i < {words['OUTPUTS']}; ++i)\n"
+            '      if (labels[i]) printf("%s ", ' + words["NAME"] + "_classes[i]);"
+        )
+    made = f"uint8_t labels[{words['OUTPUTS']}]" if description.multilabel else "int32_t classes[1]"
+    return {
+        "MADE": made,
+        "INTO": "labels" if description.multilabel else "classes",
+        "PRINT": predict,
+        "TEXTS": (
+            f"  static const char *texts[{words['UPPER']}_VALUES];\n" if words["WITH_TEXTS"] else ""
+        ),
+        "TEXT": (
+            "\n      texts[k] = 0;\n      if (*cell && *rest) texts[k] = cell;"
+            if words["WITH_TEXTS"]
+            else ""
+        ),
+        "PASSED": "values, texts" if words["WITH_TEXTS"] else "values",
+    }

@@ -1,0 +1,29 @@
+/** A cell of a table's row; missing ones are null, undefined or NaN. */
+export type Cell = number | string | boolean | Date | null | undefined;
+
+/** An image's values, row by row, its channels side by side; or a table's row, in order or by name. */
+export type Example = ArrayLike<number> | readonly Cell[] | Readonly<Record<string, Cell>>;
+
+export type Label = string | number | boolean;
+
+/** A clause that votes on an example, and how often its weights count. */
+export interface Firing {
+  member: number;
+  clause: number;
+  output: number;
+}
+
+/** A classifier made of rules. */
+export class Model {
+  constructor(data: unknown);
+  readonly classes: readonly Label[];
+  readonly multilabel: boolean;
+  /** Votes for each output; of joined models that divide them as bigint, in units of 2**-32. */
+  votes(example: Example): number[] | bigint[];
+  /** The label with the most votes; with several labels all with 0 votes or more. */
+  predict(example: Example): Label | Label[];
+  /** A probability for each output. */
+  probabilities(example: Example): number[];
+  /** The clauses that vote on an example. */
+  firing(example: Example): Firing[];
+}
