@@ -172,9 +172,9 @@ def test_experiments_take_the_paper(tmp_path, monkeypatch):
                epochs=1, seed=1)  # fmt: skip
     seen = []
 
-    def fit(self, *data):
+    def fit(self, *data, **options):
         seen.append(self.preset)
-        return original(self, *data)
+        return original(self, *data, **options)
 
     original = CoTMClassifier.fit
     monkeypatch.setattr(CoTMClassifier, "fit", fit)
