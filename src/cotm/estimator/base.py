@@ -25,12 +25,11 @@ from ..model.labels import read_labels
 from ..model.presets import epochs_of, is_left
 from ..model.probabilities import margins_of, probabilities
 from ..model.resuming import check_same_data, check_same_seed
-from ..rules import Rule, rules
-from .attributes import FittedAttributes
 from .planning import basic_plan, full_plan
 from .preparation import measure, prepare
 from .settings import check_parameters
 from .training import Callback, run
+from .understanding import Understanding
 from .validation import Scorer
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ _locks: dict[int, Lock] = {}
 _locks_lock = Lock()
 
 
-class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TsetlinClassifier(Understanding, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers; they differ in whether outputs share clauses."""
 
     #: The class of cotm as which it is saved, by name.
@@ -330,35 +329,6 @@ class TsetlinClassifier(FittedAttributes, ClassifierMixin, BaseEstimator):  # ty
         """
         fitted = self._now()
         return fitted.machine.clause_outputs(fitted.reader.read(X), n_jobs=self.n_jobs)
-
-    def rules(
-        self,
-        label: Any = None,
-        top: int | None = None,
-        feature_names: Sequence[str] | None = None,
-    ) -> list[Rule]:
-        """The clauses that can vote as rules, strongest first.
-
-        With ``average`` those of all states that vote; equal ones are one rule with the sum of
-        their votes.
-
-        Parameters
-        ----------
-        label : optional
-            Rank by the votes for this class only, and leave out clauses that vote against it.
-        top : int, optional
-            How many at the most.
-        feature_names : sequence of str, optional
-            What to call the bits of X where the model has not seen names, as with the sparse
-            matrix of a vectorizer.
-
-        Returns
-        -------
-        list of :class:`cotm.Rule`
-            Each has the conditions, the votes for each class, and a text.
-        """
-        still = self._still()
-        return rules(still, label, top, feature_names, merge=still.machine_.n_states_ > 1)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels.
