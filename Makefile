@@ -45,7 +45,7 @@ $(VENV)/.builder: pyproject.toml | $(VENV)/bin/python
 # The package as users get it. Modules are compiled when first imported: few of them ever are.
 $(VENV)/.installed: $(SOURCES) $(VENV)/.builder
 	@echo "building and installing cotm ..."
-	$(PIP) install --quiet --no-build-isolation --no-compile .
+	$(PIP) install --quiet --no-build-isolation --no-compile ".[cli]"
 	@touch $@
 
 # All that tests, linters and benchmarks need; it takes the package along.

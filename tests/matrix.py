@@ -30,7 +30,7 @@ TESTS = [f"tests/{name}" for name in ("booleanize", "cli", "estimator", "files",
 def oldest() -> list[str]:
     """The lowest versions that pyproject.toml allows."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = (project["optional-dependencies"][name] for name in ("tables", "data", "test"))
+    extras = (project["optional-dependencies"][name] for name in ("cli", "tables", "data", "test"))
     wanted = [*project["dependencies"], *chain.from_iterable(extras)]
     pinned = [text.replace(">=", "==") for text in wanted if ">=" in text]
     return [text for text in pinned if text.split("==")[0] not in TOOLS]
@@ -88,7 +88,7 @@ def row(name: str, python: str, wanted: list[str]) -> str:
     binary = ["--only-binary", ":all:"]  # what has no wheel for this Python is not allowed there
     if not run([*pip, *binary, *wanted, *TOOLS], log):
         return f"does not install, see {log}"
-    if not run([*pip, "."], log, cwd=ROOT):
+    if not run([*pip, ".[cli]"], log, cwd=ROOT):
         return f"cotm does not build, see {log}"
     run([own, "-m", "pip", "freeze"], log)
     if not run([own, "-m", "pytest", "-q", "-n", "2", *TESTS], log, cwd=ROOT):

@@ -33,11 +33,13 @@ LAYERS = [
     "datasets",
     "experiments",
     "cli",
+    "__main__",
 ]
 #: The table of public names, and the compiled core, which imports nothing.
 OUTSIDE = {"__init__", "_native"}
 
 SOURCE = Path(cotm.__file__).parent
+ROOT = Path(__file__).parent.parent
 MODULES = sorted(path for path in SOURCE.rglob("*.py"))
 
 

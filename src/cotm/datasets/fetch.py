@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,8 +73,6 @@ class _Resuming:
 
     def __call__(self, url: str, output_file: str, manager: Any) -> None:
         import requests
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
         partial = self.partial  # holds what has come so far
         have = partial.stat().st_size if partial.exists() else 0
@@ -87,15 +86,31 @@ class _Resuming:
                     have = 0
                 chunks = answer.iter_content(_CHUNK)
                 length = int(answer.headers.get("Content-Length") or 0)
-            columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
-            console = Console(file=sys.stderr)
             with (
                 open(partial, "ab" if have else "wb") as file,
-                Progress(*columns, console=console, disable=not console.is_terminal) as progress,
+                _shown(partial.stem, have, have + length if length else None) as advance,
             ):
-                total = have + length if length else None
-                task = progress.add_task(partial.stem, total=total, completed=have)
                 for chunk in chunks:
                     file.write(chunk)
-                    progress.advance(task, len(chunk))
+                    advance(len(chunk))
         shutil.move(partial, output_file)
+
+
+@contextmanager
+def _shown(name: str, have: int, total: int | None) -> Iterator[Callable[[int], None]]:
+    """On a terminal a bar, or a line where rich is not installed; calls say how much came."""
+    if not (sys.stderr and sys.stderr.isatty()):
+        yield lambda _: None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+    except ImportError:
+        size = f" ({total / 1e6:.1f} MB)" if total else ""
+        print(f"downloading {name}{size}", file=sys.stderr)
+        yield lambda _: None
+        return
+    columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(file=sys.stderr)) as progress:
+        task = progress.add_task(name, total=total, completed=have)
+        yield lambda size: progress.advance(task, size)

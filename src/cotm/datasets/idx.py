@@ -156,7 +156,9 @@ def _jpeg_arrays(path: Path) -> Split:
     try:
         from PIL import Image
     except ImportError as error:
-        raise DataError(f"{path} holds JPEG images: pip install pillow to read them") from error
+        raise DataError(
+            f'{path} holds JPEG images, which take pillow to read; pip install "cotm[data]"'
+        ) from error
     found = []
     with np.load(path, allow_pickle=False) as archive:
         for split in ("train", "test"):

@@ -136,11 +136,15 @@ class Bar(Silent):
 
 
 def make_reporter(verbose: int, epochs: int, examples: int, description: str) -> Silent:
-    """For verbosity 0 nothing, for 1 a bar on a terminal and lines elsewhere, for 2 lines."""
+    """For verbosity 0 nothing, for 1 a bar on a terminal and lines elsewhere, for 2 lines.
+
+    The bar is drawn by rich; without it there are lines.
+    """
     if not verbose:
         return Silent()
     if verbose == 1 and Messages().isatty():
-        return Bar(epochs, examples, description)
+        with contextlib.suppress(ImportError):  # rich comes with the command line only
+            return Bar(epochs, examples, description)
     return Lines(epochs, examples, description)
 
 

@@ -73,7 +73,7 @@ class Report:
         try:
             import matplotlib
         except ImportError:
-            self.say("No figure: matplotlib is missing; pip install matplotlib")
+            self.say('No figure: matplotlib is missing; pip install "cotm[plot]"')
             return
         matplotlib.use("agg")
         import matplotlib.pyplot as plt
