@@ -15,6 +15,7 @@
 #include "gradient_cells.hpp"
 #include "image_planes.hpp"
 #include "resampling.hpp"
+#include "shapley.hpp"
 #include "training.hpp"
 
 namespace nb = nanobind;
@@ -280,6 +281,38 @@ void resample(const In<uint8_t, 4>& images, const In<int64_t, 2>& maps, bool rep
                  out.data());
 }
 
+void shapley(const In<uint8_t, 2>& rows, const In<uint8_t, 2>& background,
+             const In<int64_t, 1>& starts, const In<int32_t, 1>& features,
+             const In<uint8_t, 1>& negated, const In<int32_t, 1>& players,
+             const In<int32_t, 1>& most, const In<double, 2>& weights, const In<double, 1>& times,
+             const In<double, 1>& time_weights, unsigned threads, const Out<double, 3>& out) {
+  const size_t clauses = most.shape(0), literals = features.shape(0);
+  require(starts.shape(0) == clauses + 1 && weights.shape(0) == clauses,
+          "there must be weights and a start for each clause, and an end");
+  require(starts.data()[clauses] == static_cast<int64_t>(literals) &&
+              negated.shape(0) == literals && players.shape(0) == literals,
+          "there must be a sign and a player for each literal");
+  require(rows.shape(1) == background.shape(1) && background.shape(0) > 0,
+          "the background must have rows, as wide as the others");
+  require(times.shape(0) == time_weights.shape(0), "nodes of a quadrature need weights");
+  require(out.shape(0) == rows.shape(0) && out.shape(2) == weights.shape(1),
+          "there must be a value for each row, player and output");
+  const cotm::ClausePool pool{.clauses = clauses,
+                              .features = rows.shape(1),
+                              .players = out.shape(1),
+                              .outputs = out.shape(2),
+                              .starts = starts.data(),
+                              .feature_of = features.data(),
+                              .negated = negated.data(),
+                              .player_of = players.data(),
+                              .most = most.data(),
+                              .weights = weights.data()};
+  pool.require_valid();
+  const nb::gil_scoped_release release;
+  cotm::shapley(pool, {rows.shape(0), rows.data()}, {background.shape(0), background.data()},
+                {times.shape(0), times.data(), time_weights.data()}, threads, out.data());
+}
+
 // For the tests that pin the random numbers.
 void bind_randomness(nb::module_& module) {
   module.def("step_key", &cotm::step_key, "seed"_a, "step"_a);
@@ -319,6 +352,9 @@ NB_MODULE(_native, module) {
   module.def("gradient_planes", &gradient_planes, "images"_a, "directions"_a, "count"_a, "cell"_a,
              "step"_a, "quantiles"_a, "each_channel"_a, "threads"_a, "out"_a.noconvert());
   module.def("resample", &resample, "images"_a, "maps"_a, "repeat_edge"_a, "threads"_a,
+             "out"_a.noconvert());
+  module.def("shapley", &shapley, "rows"_a, "background"_a, "starts"_a, "features"_a, "negated"_a,
+             "players"_a, "most"_a, "weights"_a, "times"_a, "time_weights"_a, "threads"_a,
              "out"_a.noconvert());
   module.def("best_isa", &cotm::best_isa, "The widest instruction set this processor runs.");
 }

@@ -25,6 +25,7 @@ LAYERS = [
     "model",
     "files",
     "exporting",
+    "explaining",
     "estimator",
     "classifier",
     "composite",

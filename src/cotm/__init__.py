@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .core.state import Snapshot as Snapshot
     from .estimator.checkpoint import Checkpoint as Checkpoint
     from .estimator.training import Callback as Callback
+    from .explaining.explanation import Explanation as Explanation
+    from .explaining.spoken import SpokenRule as SpokenRule
     from .exporting import CannotExportError as CannotExportError
     from .files import ModelFileError as ModelFileError
     from .joining import join as join
@@ -51,6 +53,7 @@ _HOMES = {
     "CoTMComposite": "composite",
     "Condition": "conditions",
     "EdgeThermometer": "booleanize",
+    "Explanation": "explaining.explanation",
     "GradientHistogram": "booleanize",
     "ImageThermometer": "booleanize",
     "Machine": "machine",
@@ -60,6 +63,7 @@ _HOMES = {
     "Rule": "rules",
     "Schedule": "model.schedules",
     "Snapshot": "core.state",
+    "SpokenRule": "explaining.spoken",
     "TMClassifier": "classifier",
     "Thermometer": "booleanize",
     "join": "joining",

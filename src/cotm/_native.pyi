@@ -38,6 +38,20 @@ def image_planes(
     threads: int,
     out: Any,
 ) -> None: ...
+def shapley(
+    rows: Any,
+    background: Any,
+    starts: Any,
+    features: Any,
+    negated: Any,
+    players: Any,
+    most: Any,
+    weights: Any,
+    times: Any,
+    time_weights: Any,
+    threads: int,
+    out: Any,
+) -> None: ...
 def best_isa() -> str: ...
 def step_key(seed: int, step: int) -> int: ...
 def hash32(step_key: int, purpose: int, output: int, clause: int, index: int) -> int: ...

@@ -22,6 +22,8 @@ from .estimator.composition import (
     eval_sets_of,
     input_of,
 )
+from .explaining.methods import Explaining
+from .explaining.voters import Voters
 from .exporting import describe, export
 from .model.joining import SCALES, UNIT
 from .model.probabilities import probabilities
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class CoTMComposite(ClassifierMixin, _BaseComposition):  # type: ignore[misc]
+class CoTMComposite(Explaining, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Several classifiers with the same outputs, whose votes are added up.
 
     Each member reads X in its own way: with its own booleanizer, patches, clauses and margin. Its
@@ -205,6 +207,9 @@ class CoTMComposite(ClassifierMixin, _BaseComposition):  # type: ignore[misc]
                 "appropriate arguments before using this estimator."
             )
         return composition
+
+    def _voters(self) -> Voters:
+        return self._now().voters()
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.__dict__.get("_composition") is not None

@@ -18,6 +18,8 @@ from ..augmentation import Augmentation
 from ..core.checks import check_flag
 from ..core.forks import Lock
 from ..core.state import Snapshot
+from ..explaining.methods import Explaining
+from ..explaining.voters import Voters
 from ..exporting import describe, export
 from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
@@ -40,7 +42,7 @@ _locks: dict[int, Lock] = {}
 _locks_lock = Lock()
 
 
-class TsetlinClassifier(Understanding, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TsetlinClassifier(Understanding, Explaining, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers; they differ in whether outputs share clauses."""
 
     #: The class of cotm as which it is saved, by name.
@@ -225,6 +227,9 @@ class TsetlinClassifier(Understanding, ClassifierMixin, BaseEstimator):  # type:
             time.sleep(1e-4)  # an epoch is just being recorded
         fitted = replace(fitted, progress=replace(fitted.progress, step=state.step))
         return self._with(replace(fitted, machine=fitted.machine.with_state(state)))
+
+    def _voters(self) -> Voters:
+        return Voters.of(self._still())
 
     def _with(self, fitted: Fitted) -> Self:
         """A classifier with these parameters that has learned this."""

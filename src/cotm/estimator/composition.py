@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.checks import check_choice
+from ..explaining.voters import Voter, Voters
 from ..model.joining import SCALES, joined_margin, joined_votes, vote_range
 from ..model.outputs import Outputs, Votes, outputs_for
 from ..model.probabilities import MeanSharpness
@@ -30,12 +32,16 @@ class Member:
         """The classifier that votes."""
         return classifier_of(self.model, self.name)
 
-    def votes(self, X: Any) -> Votes:
-        """Votes for its part of X."""
+    def part_of(self, X: Any) -> Any:
+        """What the classifier reads of X."""
         X = input_of(X, self.name)
         for _, step in steps_before(self.model):
             X = step.transform(X)
-        return self.classifier.votes(X)
+        return X
+
+    def votes(self, X: Any) -> Votes:
+        """Votes for its part of X."""
+        return self.classifier.votes(self.part_of(X))
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,26 @@ class Composition:
         """The joined votes; X is for all members, or a dictionary with each one's by its name."""
         check_input(X, [member.name for member in self.members])
         return joined_votes([member.votes(X) for member in self.members], self.divisors)
+
+    def voters(self) -> Voters:
+        """The same as what explanations are made from."""
+
+        def part_of(member: Member, X: Any) -> Any:
+            check_input(X, [other.name for other in self.members])
+            return member.part_of(X)
+
+        members = tuple(
+            Voter(
+                member.name,
+                member.classifier,
+                partial(part_of, member),
+                transformed=bool(steps_before(member.model)),
+            )
+            for member in self.members
+        )
+        return Voters(
+            members, self.divisors, self.classes, self.multilabel, self.margin, self.sharpness()
+        )
 
     def sharpness(self) -> MeanSharpness:
         """The sharpness of probabilities."""

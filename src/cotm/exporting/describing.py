@@ -96,11 +96,11 @@ def clauses_of(
         literals = np.flatnonzero(included[j])
         if tolerance == 1 and window_of(grid, literals) is None:
             continue
-        entry = sums.setdefault(packed[j].tobytes(), [literals, 0])
+        entry = sums.setdefault(packed[j].tobytes(), [literals, 0, int(j)])
         entry[1] = entry[1] + weights[j].astype(object)  # sums may leave 32 bits
     return [
-        Clause(tuple(literals.tolist()), tuple(int(weight) for weight in total))
-        for literals, total in sums.values()
+        Clause(tuple(literals.tolist()), tuple(int(weight) for weight in total), number)
+        for literals, total, number in sums.values()
         if any(total)
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.patches import PatchGrid
@@ -115,10 +115,14 @@ def bits_of_channels(count: int) -> Levels:
 
 @dataclass(frozen=True)
 class Clause:
-    """What a clause asks for, as sorted numbers of literals, and its weight for each output."""
+    """What a clause asks for, as sorted numbers of literals, and its weight for each output.
+
+    ``number`` is that of the first of the model's clauses that it is made of.
+    """
 
     literals: tuple[int, ...]
     weights: tuple[int, ...]
+    number: int = field(default=-1, compare=False)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,84 @@
+"""Reasons in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Reason(NamedTuple):
+    """A feature, its value (None where it is missing or not known), and what it contributed."""
+
+    feature: str
+    value: Any
+    contribution: float
+
+    def to_data(self) -> dict[str, Any]:
+        """What JSON can hold."""
+        value = self.value
+        if not isinstance(value, str | int | float | bool | None):
+            value = str(value)
+        return {"feature": self.feature, "value": value, "contribution": self.contribution}
+
+
+def plain(value: Any) -> Any:
+    """A value of Python instead of NumPy's; None for a missing one."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def value_text(value: Any) -> str:
+    """A value in a sentence."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
+
+
+def test_text(reason: Reason, *, bits: bool, known: bool = True) -> str:
+    """What is so, as in ``age is 37``."""
+    if bits and reason.value is not None:
+        return reason.feature if reason.value else f"not {reason.feature}"
+    if not known:
+        return reason.feature
+    if reason.value is None:
+        return f"{reason.feature} is missing"
+    return f"{reason.feature} is {value_text(reason.value)}"
+
+
+def votes_text(votes: float) -> str:
+    """A signed number of votes, short."""
+    return f"{votes:+,.0f}" if abs(votes) >= 10 else f"{votes:+.2g}"
+
+
+def sentence(
+    label: str,
+    chance: float,
+    predicted: bool,
+    reasons: Sequence[Reason],
+    *,
+    bits: bool,
+    known: bool,
+) -> str:
+    """Why a label is predicted, or is not, and what speaks against that."""
+
+    def listed(chosen: Sequence[Reason]) -> str:
+        texts = [
+            f"{test_text(reason, bits=bits, known=known)} ({votes_text(reason.contribution)}"
+            f"{' votes' if number == 0 else ''})"
+            for number, reason in enumerate(chosen)
+        ]
+        return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+    pro = [reason for reason in reasons if (reason.contribution > 0) == predicted]
+    contra = [reason for reason in reasons if (reason.contribution > 0) != predicted]
+    head = f"{label} ({chance:.0%})".replace("%", " %")
+    head = head if predicted else f"not {head}"
+    because = "because" if known or bits else "because of"
+    why = f"mainly {because} {listed(pro)}" if pro else "no feature speaks for it"
+    but = f"; against it speak{'s' * (len(contra) == 1)} {listed(contra)}" if contra else ""
+    return f"{head}: {why}{but}."
