@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "spec.hpp"
@@ -30,25 +32,23 @@ struct Kind {
   int gap, count;
 };
 
-// What players of each kind contribute to a clause that says max(0, left - misses): the integral
-// over t from 0 to 1 of what one adds where every other is in the coalition with probability t.
+// What players of each kind contribute to a clause that says max(0, left - misses).
 class Shares {
  public:
-  explicit Shares(const Quadrature& quadrature) : quadrature_(quadrature) {}
+  // `deepest` is the largest `left` there is.
+  Shares(const Quadrature& quadrature, int deepest)
+      : quadrature_(quadrature), deepest_(deepest), near_(kNear * kNear) {}
 
   // Of `better` players of gap 1 and `worse` of gap -1: what one of each contributes.
   struct Pair {
     double better, worse;
   };
   Pair of(int left, int better, int worse) {
-    const size_t place = (static_cast<size_t>(left - 1) * kWide + better) * kWide + worse;
-    if (left > kDeep || better >= static_cast<int>(kWide) || worse >= static_cast<int>(kWide)) {
-      return computed(left, better, worse);
-    }
-    if (table_.empty()) table_.resize(kDeep * kWide * kWide, Pair{0, 0});
-    Pair& entry = table_[place];
-    if (entry.better == 0 && entry.worse == 0) entry = computed(left, better, worse);
-    return entry;
+    const bool is_near = better < kNear && worse < kNear;
+    std::vector<Pair>& sums =
+        is_near ? near_[better * kNear + worse] : far_[static_cast<uint64_t>(better) << 32 | worse];
+    if (sums.empty()) sums = added_up(better, worse);
+    return sums[std::min<size_t>(left, sums.size()) - 1];
   }
 
   // Of any kinds, in their order.
@@ -61,25 +61,42 @@ class Shares {
   }
 
  private:
-  static constexpr int kDeep = 16;
-  static constexpr size_t kWide = 64;
+  static constexpr int kNear = 64;
 
-  // (g - 1)! d! / (g + d)!: the only one of g, and before all d.
-  static double first(int g, int d) {
-    double share = g ? 1.0 / g : 0.0;
-    for (int i = 1; i <= d; ++i) share *= static_cast<double>(i) / (g + i);
-    return share;
+  // For each `left` from 1 on, until it changes no more.
+  std::vector<Pair> added_up(int better, int worse) {
+    const int count = std::min(deepest_, better + worse);
+    std::vector<Pair> sums;
+    for (Pair sum{0, 0}; static_cast<int>(sums.size()) < count; sums.push_back(sum)) {
+      const int missing = static_cast<int>(sums.size());
+      sum.better += chance(missing, better, worse);
+      sum.worse -= chance(missing, worse, better);
+    }
+    return sums;
   }
 
-  Pair computed(int left, int better, int worse) {
-    if (left == 1) return {first(better, worse), -first(worse, better)};
-    std::vector<Kind> kinds;
-    if (worse) kinds.push_back({-1, worse});
-    if (better) kinds.push_back({1, better});
-    const std::vector<double>& values = of(left, kinds);
-    return {better ? values.back() : 0.0, worse ? values.front() : 0.0};
+  // One of `mine` joins, in a random order: how likely is it that just then `missing` are: of the
+  // others of its kind that come after it, and of the other kind that came before?
+  double chance(int missing, int mine, int others) {
+    if (!mine) return 0;
+    const int n = mine + others;
+    while (static_cast<int>(log_factorials_.size()) <= n) {
+      log_factorials_.push_back(log_factorials_.back() + std::log(1.0L * log_factorials_.size()));
+    }
+    const auto log_choices = [&](int of, int some) {
+      return log_factorials_[of] - log_factorials_[some] - log_factorials_[of - some];
+    };
+    long double sum = 0;
+    for (int b = std::max(0, missing - (mine - 1)); b <= std::min(missing, others); ++b) {
+      const int before = mine - 1 - missing + 2 * b;
+      sum += std::exp(log_choices(mine - 1, missing - b) + log_choices(others, b) -
+                      log_choices(n - 1, before) - std::log(1.0L * n));
+    }
+    return static_cast<double>(sum);
   }
 
+  // The integral over t from 0 to 1 of what a player adds where every other is in the coalition
+  // with probability t.
   std::vector<double> computed(int left, const std::vector<Kind>& kinds) {
     std::vector<double> values(kinds.size());
     chances_.resize(left);
@@ -125,7 +142,10 @@ class Shares {
   }
 
   const Quadrature quadrature_;
-  std::vector<Pair> table_;
+  const int deepest_;
+  std::vector<std::vector<Pair>> near_;
+  std::unordered_map<uint64_t, std::vector<Pair>> far_;
+  std::vector<long double> log_factorials_{0};
   std::map<std::vector<int>, std::vector<double>> known_;
   std::vector<double> chances_, terms_;
 };
@@ -135,7 +155,7 @@ class Explainer {
  public:
   Explainer(const ClausePool& pool, const BitRows& rows, const BitRows& background,
             const Quadrature& quadrature)
-      : pool_(pool), rows_(rows), background_(background), shares_(quadrature) {}
+      : pool_(pool), rows_(rows), background_(background), shares_(quadrature, most_of(pool)) {}
 
   void run(size_t first, size_t last, double* out) {
     for (size_t j = 0; j < pool_.clauses; ++j) {
@@ -158,6 +178,10 @@ class Explainer {
   }
 
  private:
+  static int most_of(const ClausePool& pool) {
+    return pool.clauses ? *std::max_element(pool.most, pool.most + pool.clauses) : 0;
+  }
+
   using Misses = std::vector<int>;  // of each row and player, at most `most_`
 
   void place_players(size_t j) {
