@@ -33,7 +33,7 @@ class Features:
     def values(self, X: Any, bits: NDArray[np.uint8] | None) -> NDArray[np.object_] | None:
         """The cells (N, features) of X, or its bits; None where they are not known."""
         if self.are_raw:
-            return _cells(X)
+            return cells_of(X)
         if self.are_bits and bits is not None:
             return bits.astype(object)
         return None
@@ -100,7 +100,7 @@ def dense_bits(examples: Examples) -> NDArray[np.uint8]:
     return np.ascontiguousarray(dense.reshape(len(examples), -1), dtype=np.uint8)
 
 
-def _cells(X: Any) -> NDArray[np.object_]:
+def cells_of(X: Any) -> NDArray[np.object_]:
     """The cells of a table, dates as such."""
     table = read_table(X)
     if table.matrix is not None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from .dependence import PartialDependence, partial_dependence
 from .explaining import explain
 from .explanation import Explanation
+from .importance import class_importances, reads_columns
 from .voters import Voters
 
 
@@ -56,3 +62,47 @@ class Explaining:
         no (... %): mainly because not x1 (+... votes); against it speaks x0 (-...).
         """
         return explain(self._voters(), X, background, rules=rules, random_state=random_state)
+
+    @property
+    def class_importances_(self) -> NDArray[np.float64]:
+        """How much of what clauses can say is by each column, for each output.
+
+        Of all votes, for or against, that clauses can give, the share that is by a column: a
+        clause's votes are shared evenly by the columns that it reads. No data are looked at. All
+        entries add up to 1. Of images features are the pixels, row by row.
+        """
+        return class_importances(self._voters())
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The importance of each column of X, :attr:`class_importances_` of all outputs added up.
+
+        There is no such attribute where a transformer that is not cotm's makes the bits.
+        """
+        voters = self._voters()
+        if not all(map(reads_columns, voters.members)):
+            raise AttributeError(
+                "it is not known which bits a transformer that is not cotm's makes of which "
+                "column; class_importances_ has those of the bits"
+            )
+        return np.asarray(class_importances(voters).sum(axis=1))
+
+    def partial_dependence(
+        self, feature: int | str, X: Any, grid: Sequence[Any] | None = None
+    ) -> PartialDependence:
+        """The mean votes if all examples had the same cell in a column.
+
+        Parameters
+        ----------
+        feature : int or str
+            The column, by its number or name.
+        X : array, sparse matrix, or frame
+            Examples, as in ``fit``; in all other columns they stay as they are.
+        grid : sequence, optional
+            Cells of the column. By default those that X has, a hundred at the most.
+
+        Returns
+        -------
+        tuple of ``feature``, ``grid`` and ``votes``, float64 (cells, outputs)
+        """
+        return partial_dependence(self._voters(), feature, X, grid)
