@@ -119,40 +119,52 @@ void clause_outputs(const cotm::Machine& machine, const cotm::Examples& examples
   machine.clause_outputs(examples, threads, out.data());
 }
 
+// Targets of one type; none, where they are of another kind.
+template <class T>
+In<T, 2> rows_of(nb::handle targets, bool wanted) {
+  return wanted ? nb::cast<In<T, 2>>(targets, false) : In<T, 2>();
+}
+
 // A pass, with what it reads.
 class Training {
  public:
-  Training(cotm::Machine& machine, const cotm::Examples& examples, In<uint8_t, 2> targets,
+  // targets: uint8 for classes, int32 for quantities.
+  Training(cotm::Machine& machine, const cotm::Examples& examples, nb::handle targets,
            In<uint64_t, 2> scales, In<int64_t, 1> order, uint64_t step)
       : owners_{nb::find(machine), nb::find(examples)},
-        targets_(std::move(targets)),
+        targets_(rows_of<uint8_t>(targets, !machine.spec().regression)),
+        aims_(rows_of<int32_t>(targets, machine.spec().regression)),
         scales_(std::move(scales)),
         order_(std::move(order)),
         examples_(examples.size()),
         block_(machine.layout().examples()),
         training_(machine, {.examples = examples,
                             .targets = targets_.data(),
+                            .aims = aims_.data(),
                             .scales = scales_.data(),
                             .one_scale = scales_.shape(0) == 1,
                             .order = order_.data(),
                             .count = order_.shape(0),
                             .step = step}) {
     require_fit(machine, examples);
-    require(targets_.shape(0) == examples_ && targets_.shape(1) == machine.spec().m,
+    const auto fits = [&](const auto& rows) {
+      return rows.shape(0) == examples_ && rows.shape(1) == machine.spec().m;
+    };
+    require(machine.spec().regression ? fits(aims_) : fits(targets_),
             "targets must have one row per example and one column per output");
     require(scales_.shape(1) == 2 && (scales_.shape(0) == examples_ || scales_.shape(0) == 1),
             "scales must have one row per example, or one for all, and two columns");
     require_order(0, order_.shape(0));
   }
 
-  std::tuple<uint64_t, uint64_t, bool> run(size_t first, size_t last, unsigned threads) {
+  std::tuple<uint64_t, uint64_t, uint64_t, bool> run(size_t first, size_t last, unsigned threads) {
     const size_t count = order_.shape(0);
     require(first <= last && last <= count, "a slice must lie within the order");
     // Again, with what is read ahead: the array may have been written to between two slices.
     require_order(first, std::min(count - last, block_) + last);
     const nb::gil_scoped_release release;
     const auto [counts, anew] = training_.run(first, last, threads);
-    return {counts.hits, counts.correct, anew};
+    return {counts.hits, counts.correct, counts.missed, anew};
   }
 
  private:
@@ -164,7 +176,8 @@ class Training {
   }
 
   nb::object owners_[2];
-  In<uint8_t, 2> targets_;
+  In<uint8_t, 2> targets_;  // one of the two is empty
+  In<int32_t, 2> aims_;
   In<uint64_t, 2> scales_;
   In<int64_t, 1> order_;
   size_t examples_, block_;
@@ -217,11 +230,11 @@ void bind_machine(nb::module_& module) {
 
 void bind_training(nb::module_& module) {
   nb::class_<Training>(module, "Training")
-      .def(nb::init<cotm::Machine&, const cotm::Examples&, In<uint8_t, 2>, In<uint64_t, 2>,
+      .def(nb::init<cotm::Machine&, const cotm::Examples&, nb::handle, In<uint64_t, 2>,
                     In<int64_t, 1>, uint64_t>(),
            "machine"_a, "examples"_a, "targets"_a, "scales"_a, "order"_a, "step"_a)
       .def("run", &Training::run, "first"_a, "last"_a, "threads"_a,
-           "The next slice: hits, correct, and whether it paid the start of a pass.");
+           "The next slice: hits, correct, missed, and whether it paid the start of a pass.");
 }
 
 template <class T>

@@ -19,10 +19,8 @@ struct Thresholds {
   uint64_t type1, type2;
 };
 
-Thresholds selection_thresholds(const Spec& spec, int64_t votes, bool target,
+Thresholds selection_thresholds(const Spec& spec, uint64_t distance, bool target,
                                 const uint64_t* scale) {
-  const int64_t clipped = std::clamp(votes, -spec.T, spec.T);
-  const uint64_t distance = static_cast<uint64_t>(target ? spec.T - clipped : spec.T + clipped);
   const uint64_t full = 2 * static_cast<uint64_t>(spec.T);
   const uint64_t factor1 = spec.e_scales_type2 || target ? scale[0] : scale[1];
   const uint64_t factor2 = spec.e_scales_type2 ? scale[1] : factor1;
@@ -31,6 +29,21 @@ Thresholds selection_thresholds(const Spec& spec, int64_t votes, bool target,
 }
 
 }  // namespace
+
+void Wishes::make(const TrainTask& task, size_t example, const int64_t* votes) {
+  const size_t first = example * spec_.m;
+  for (uint32_t i = 0; i < spec_.m; ++i) {
+    if (spec_.regression) {
+      const int64_t missing = task.aims[first + i] - votes[i];
+      wanted_[i] = missing > 0;
+      distance_[i] = static_cast<uint64_t>(std::min(missing < 0 ? -missing : missing, 2 * spec_.T));
+    } else {
+      const int64_t clipped = std::clamp(votes[i], -spec_.T, spec_.T);
+      wanted_[i] = task.targets[first + i];
+      distance_[i] = static_cast<uint64_t>(wanted_[i] ? spec_.T - clipped : spec_.T + clipped);
+    }
+  }
+}
 
 Selection::Selection(const Spec& spec, const Kernels& kernels, ClauseRange range,
                      const uint64_t* asleep)
@@ -48,8 +61,9 @@ Selection::Selection(const Spec& spec, const Kernels& kernels, ClauseRange range
   chosen_.reserve(range.count);
 }
 
-void Selection::select(const int64_t* votes, const uint8_t* target, const uint64_t* scale,
+void Selection::select(const int64_t* votes, const Wishes& wishes, const uint64_t* scale,
                        const uint64_t* fires, const ClauseWeights& weights, uint64_t step_key) {
+  const uint8_t* target = wishes.wanted();
   active_.clear();
   std::fill(chosen_once_.begin(), chosen_once_.end(), 0);
   std::fill(chosen_again_.begin(), chosen_again_.end(), 0);
@@ -57,7 +71,8 @@ void Selection::select(const int64_t* votes, const uint8_t* target, const uint64
   const uint32_t drawn = draws ? draw_negative(votes, target, step_key) : 0;
   for (uint32_t i = 0; i < spec_.m; ++i) {
     if (draws && !target[i] && i != drawn) continue;
-    const auto [threshold1, threshold2] = selection_thresholds(spec_, votes[i], target[i], scale);
+    const auto [threshold1, threshold2] =
+        selection_thresholds(spec_, wishes.distance(i), target[i], scale);
     if (threshold1 == 0 && threshold2 == 0) continue;
     uint64_t* type1 = type1_.data() + active_.size() * words_;
     uint64_t* type2 = type2_.data() + active_.size() * words_;

@@ -5,9 +5,27 @@
 #include <vector>
 
 #include "bits.hpp"
+#include "train_task.hpp"
 #include "weights.hpp"
 
 namespace cotm {
+
+// What the outputs want on the current example: more votes or fewer, and how far they are from
+// enough, in votes. 2T are as far as can be.
+class Wishes {
+ public:
+  explicit Wishes(const Spec& spec) : spec_(spec), wanted_(spec.m), distance_(spec.m) {}
+
+  void make(const TrainTask& task, size_t example, const int64_t* votes);
+
+  const uint8_t* wanted() const { return wanted_.data(); }  // [m], 1: more votes
+  uint64_t distance(uint32_t output) const { return distance_[output]; }
+
+ private:
+  const Spec& spec_;
+  std::vector<uint8_t> wanted_;
+  std::vector<uint64_t> distance_;
+};
 
 // The pairs of an output and one thread's clause that were selected on the current example.
 class Selection {
@@ -15,8 +33,8 @@ class Selection {
   // asleep: a bit per local clause, those that get no feedback in this pass.
   Selection(const Spec& spec, const Kernels& kernels, ClauseRange range, const uint64_t* asleep);
 
-  // votes: of all clauses. fires: a bit per local clause.
-  void select(const int64_t* votes, const uint8_t* target, const uint64_t* scale,
+  // votes: of all clauses. fires: a bit per local clause. wishes: of the outputs.
+  void select(const int64_t* votes, const Wishes& wishes, const uint64_t* scale,
               const uint64_t* fires, const ClauseWeights& weights, uint64_t step_key);
 
   // The local clauses that get feedback, in order.

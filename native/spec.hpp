@@ -42,7 +42,8 @@ inline void require(bool condition, const char* what) {
   FIELD(uint32_t, growth_limit)    \
   FIELD(int32_t, include_depth)    \
   FIELD(uint32_t, negatives)       \
-  FIELD(uint32_t, drop_clauses)
+  FIELD(uint32_t, drop_clauses)    \
+  FIELD(bool, regression)
 
 #define COTM_DECLARE(type, name) type name{};
 #define COTM_VISIT(type, name) visit(#name, &Self::name);

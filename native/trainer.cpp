@@ -1,6 +1,7 @@
 #include "trainer.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "bits.hpp"
 
@@ -36,6 +37,7 @@ Trainer::Trainer(Clauses& clauses, unsigned thread, unsigned threads, uint64_t s
       asleep_(dropped(clauses, range_, step)),
       matcher_(clauses, range_, asleep_.data()),
       weights_(clauses, range_),
+      wishes_(spec_),
       selection_(spec_, clauses.kernels, range_, asleep_.data()),
       rows_(clauses, range_, matcher_),
       total_(spec_.m),
@@ -46,7 +48,6 @@ void Trainer::run(const TrainTask& task, size_t first, size_t last, VoteBoard& b
   counts_ = {};
   for (size_t turn = first; turn < last; ++turn) {
     const size_t index = static_cast<size_t>(task.order[turn]);
-    const uint8_t* target = task.targets + index * spec_.m;
     const uint64_t* scale = task.scales + (task.one_scale ? 0 : 2 * index);
     const uint64_t key = step_key(spec_.seed, task.step + turn);
 
@@ -57,9 +58,10 @@ void Trainer::run(const TrainTask& task, size_t first, size_t last, VoteBoard& b
     vote(votes);
     if (!barrier.wait()) return;
     board.sum(turn, total_.data());
-    count(target);
-    selection_.select(total_.data(), target, scale, fires_, weights_, key);
-    give_feedback(target, key);
+    count(task, index);
+    wishes_.make(task, index, total_.data());
+    selection_.select(total_.data(), wishes_, scale, fires_, weights_, key);
+    give_feedback(wishes_.wanted(), key);
   }
   rows_.pay_all();
   matcher_.list_all();
@@ -79,7 +81,15 @@ void Trainer::vote(int64_t* votes) {
   }
 }
 
-void Trainer::count(const uint8_t* target) {
+void Trainer::count(const TrainTask& task, size_t example) {
+  if (spec_.regression) {
+    const int32_t* aims = task.aims + example * spec_.m;
+    for (uint32_t i = 0; i < spec_.m; ++i) {
+      counts_.missed += static_cast<uint64_t>(std::abs(aims[i] - total_[i]));
+    }
+    return;
+  }
+  const uint8_t* target = task.targets + example * spec_.m;
   const auto best = std::max_element(total_.begin(), total_.end());
   counts_.hits += target[best - total_.begin()];
   for (uint32_t i = 0; i < spec_.m; ++i) counts_.correct += (total_[i] >= 0) == (target[i] == 1);

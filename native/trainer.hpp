@@ -27,7 +27,7 @@ class Trainer {
 
  private:
   void vote(int64_t* votes);
-  void count(const uint8_t* target);
+  void count(const TrainTask& task, size_t example);
   void give_feedback(const uint8_t* target, uint64_t step_key);
   void prefetch(uint32_t local) const;
 
@@ -38,6 +38,7 @@ class Trainer {
   const std::vector<uint64_t> asleep_;  // bit per own clause
   Matcher matcher_;
   ClauseWeights weights_;
+  Wishes wishes_;
   Selection selection_;
   RowUpdater rows_;
   const uint64_t* fires_ = nullptr;  // bit per own clause

@@ -19,7 +19,7 @@ from cotm.core.spec import Spec, drop_threshold, selection_scale
 class Configuration:
     spec: Spec
     examples: Examples
-    targets: NDArray[np.uint8]
+    targets: NDArray[np.uint8 | np.int32]
     scales: NDArray[np.uint64]
     order: NDArray[np.int64]
     step: int
@@ -95,6 +95,9 @@ def random_configuration(
     memory, weights = random_memory(rng, spec), random_weights(rng, spec)
     spec = with_later_options(rng, spec) if later else spec
     spec = with_newest_options(rng, spec) if later and newest else spec
+    if spec.regression:
+        most = min(3 * spec.T, 2**30)
+        targets = rng.integers(-most, most, (rows, m), dtype=np.int32, endpoint=True)
     return Configuration(
         spec=spec,
         examples=examples,
@@ -128,7 +131,8 @@ def with_later_options(rng: np.random.Generator, spec: Spec) -> Spec:
 def with_newest_options(rng: np.random.Generator, spec: Spec) -> Spec:
     """Options that not every backend has."""
     shares = [0.0, 0.0, 0.1, 0.5, 0.99]
-    return dataclasses.replace(spec, drop_clauses=drop_threshold(rng.choice(shares)))
+    spec = dataclasses.replace(spec, drop_clauses=drop_threshold(rng.choice(shares)))
+    return dataclasses.replace(spec, regression=bool(rng.random() < 0.25))
 
 
 def random_memory(rng: np.random.Generator, spec: Spec) -> NDArray[np.int8]:

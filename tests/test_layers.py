@@ -28,6 +28,7 @@ LAYERS = [
     "explaining",
     "estimator",
     "classifier",
+    "regressor",
     "composite",
     "joining",
     "loading",

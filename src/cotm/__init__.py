@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .machine import Machine as Machine
     from .model.fitted import Record as Record
     from .model.schedules import Schedule as Schedule
+    from .regressor import CoTMRegressor as CoTMRegressor
     from .rules import MemberRule as MemberRule
     from .rules import Rule as Rule
 
@@ -51,6 +52,7 @@ _HOMES = {
     "Checkpoint": "estimator.checkpoint",
     "CoTMClassifier": "classifier",
     "CoTMComposite": "composite",
+    "CoTMRegressor": "regressor",
     "Condition": "conditions",
     "EdgeThermometer": "booleanize",
     "Explanation": "explaining.explanation",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .augmentation import Augmentation
-from .estimator.base import TsetlinClassifier
+from .estimator.classifying import TsetlinClassifier
 from .estimator.documentation import with_documentation_of
 from .estimator.training import Callback
 from .estimator.validation import Scorer

@@ -13,7 +13,7 @@ from .composite import CoTMComposite
 from .core.limits import MAX_T
 from .core.parameters import OPTIONS
 from .core.state import Snapshot, voters
-from .estimator.base import TsetlinClassifier
+from .estimator.classifying import TsetlinClassifier
 from .estimator.composition import Composition, composed
 from .estimator.settings import machine_parameters
 from .machine import Machine
@@ -141,7 +141,7 @@ def _pool(composition: Composition) -> CoTMClassifier:
         "callbacks": None,
     }
     model = CoTMClassifier(**settings)
-    parameters = machine_parameters(model, first.preset, len(first.classes), first.outputs)
+    parameters = machine_parameters(model, first.preset, len(first.classes), first.judge)
     machine = Machine(**{**parameters, "random_state": first.machine.seed_})
     assert first.reader.grid is not None
     step = sum(state.step for state in states)

@@ -200,7 +200,7 @@ class LiveMachine:
     def prepare(
         self,
         examples: Examples | ChangingExamples,
-        targets: NDArray[np.uint8],
+        targets: NDArray[np.uint8 | np.int32],
         weight: NDArray[np.float64],
     ) -> TrainingSet:
         """Bring checked examples to the backend, once for many passes unless they change."""
@@ -297,7 +297,7 @@ class LiveMachine:
         self._before_pass = self._live
         self._pass_begun = True
         size = min(self._slice, max(_FIRST_SLICE, count // 4))
-        hits = correct = done = 0
+        total, done = TrainCounts(0, 0), 0
         try:
             with closing(parts_of(training, backend, order, state.step, self.n_jobs)) as parts:
                 part = next(parts)
@@ -310,7 +310,7 @@ class LiveMachine:
                     began = time.perf_counter()
                     last = min(done + size, part.last)
                     counts = _train_slice(backend, part, state.step, done, last)
-                    hits, correct = hits + counts.hits, correct + counts.correct
+                    total = TrainCounts(*map(sum, zip(total, counts, strict=True)))
                     spent = time.perf_counter() - began
                     wanted = (last - done) * _SLICE_SECONDS / max(spent, 1e-9)
                     size = math.ceil(min(2 * size, max(1, wanted)))
@@ -326,7 +326,7 @@ class LiveMachine:
         except BaseException:
             self.undo_pass()  # a pass counts whole or not at all
             raise
-        return TrainCounts(hits, correct)
+        return total
 
 
 def _train_slice(backend: Backend, part: Part, step: int, first: int, last: int) -> TrainCounts:

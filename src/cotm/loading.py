@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from . import files
 from .classifier import CoTMClassifier, TMClassifier
 from .composite import CoTMComposite
 from .estimator.composition import composed
 from .estimator.settings import check_parameters
+from .regressor import CoTMRegressor
 
-_KINDS: dict[str, type[CoTMClassifier] | type[TMClassifier]] = {
-    kind._kind: kind for kind in (CoTMClassifier, TMClassifier)
+#: What a file may hold but for composites.
+Estimator = CoTMClassifier | TMClassifier | CoTMRegressor
+_KINDS: dict[str, type[Estimator]] = {
+    kind._kind: kind for kind in (CoTMClassifier, TMClassifier, CoTMRegressor)
 }
 
 
-def load(path: str | os.PathLike[str]) -> CoTMClassifier | TMClassifier | CoTMComposite:
-    """Read a classifier or composite that ``save`` or :class:`cotm.Checkpoint` wrote.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a classifier, regressor or composite that ``save`` or :class:`cotm.Checkpoint` wrote.
 
     It predicts and trains on exactly as the one that was saved. Nothing in the file is
     executed. A file that is damaged, foreign or of a newer version of cotm gives a
@@ -34,20 +38,23 @@ def load(path: str | os.PathLike[str]) -> CoTMClassifier | TMClassifier | CoTMCo
     return files.load(path, restored)
 
 
-def restored(
-    saved: files.SavedModel | files.SavedComposite,
-) -> CoTMClassifier | TMClassifier | CoTMComposite:
+def restored(saved: files.SavedModel | files.SavedComposite) -> Estimator | CoTMComposite:
     """What a model file holds; a ValueError where a parameter cannot be."""
     if isinstance(saved, files.SavedComposite):
-        models = [_classifier(member) for member in saved.members]
+        models = [_estimator(member) for member in saved.members]
         pairs = zip(saved.names, models, strict=True)
         composition = composed(pairs, saved.scale, divisors=saved.divisors)
         return CoTMComposite._of(composition, saved.n_jobs)
-    return _classifier(saved)
+    return _estimator(saved)
 
 
-def _classifier(saved: files.SavedModel) -> CoTMClassifier | TMClassifier:
-    model = _KINDS[saved.kind](**saved.parameters)
+def _estimator(saved: files.SavedModel) -> Estimator:
+    kind = _KINDS[saved.kind]
+    own = kind._get_param_names()
+    for name, value in saved.parameters.items():
+        if name not in own and value != getattr(kind, name):
+            raise ValueError(f"{name}={value!r:.100}, but a {saved.kind} has no such parameter")
+    model = kind(**{name: saved.parameters[name] for name in own if name in saved.parameters})
     check_parameters(model)
     model._fitted = saved.fitted
     return model

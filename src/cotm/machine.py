@@ -13,6 +13,7 @@ from .core.checks import check_integer, check_pair
 from .core.examples import Examples, as_examples
 from .core.gpu_arrays import to_host
 from .core.interrupts import InterruptFlag
+from .core.limits import MAX_T
 from .core.parameters import OPTIONS, MachineParameters, takes_options
 from .core.patches import PatchGrid, image_grid
 from .core.randomness import new_seed
@@ -164,7 +165,7 @@ class Machine(LiveMachine):
 
     def _check_training(
         self, X: Any, Y: ArrayLike, sample_weight: ArrayLike | None, grid: PatchGrid | None
-    ) -> tuple[Examples, NDArray[np.uint8], NDArray[np.float64]]:
+    ) -> tuple[Examples, NDArray[Any], NDArray[np.float64]]:
         examples = as_examples(X, grid or self.grid_for(X))
         targets = np.asarray(to_host(Y))
         if targets.ndim == 1:
@@ -173,7 +174,9 @@ class Machine(LiveMachine):
             raise ValueError(
                 f"Y must be (N, outputs) of 0 and 1, not {targets.dtype} {targets.shape}"
             )
-        if not ((targets == 0) | (targets == 1)).all():
+        if self.parameters.regression:
+            check_aims(targets)
+        elif not ((targets == 0) | (targets == 1)).all():
             raise ValueError("Y holds values other than 0 and 1; it needs one column per output")
         if len(examples) == 0:
             raise ValueError("X holds no examples")
@@ -184,7 +187,8 @@ class Machine(LiveMachine):
         else:
             weight = np.asarray(to_host(sample_weight), dtype=float)
             _check_weights(weight, len(examples))
-        return examples, targets.astype(np.uint8), weight
+        kind = np.int32 if self.parameters.regression else np.uint8
+        return examples, targets.astype(kind), weight
 
     def grid_for(self, X: Any) -> PatchGrid:
         """Where patches lie in examples of X's shape."""
@@ -296,6 +300,16 @@ def _predict_in_parts(
         found[first : first + len(part)] = part
     assert found is not None
     return found
+
+
+def check_aims(targets: NDArray[Any]) -> None:
+    """Targets of quantities: whole numbers of votes."""
+    wrong = targets[(targets != np.rint(targets)) | (np.abs(targets.astype(float)) > MAX_T)]
+    if wrong.size:
+        raise ValueError(
+            f"Y holds {wrong.flat[0]}; with regression=True it must hold whole numbers of votes "
+            f"from -{MAX_T} to {MAX_T}"
+        )
 
 
 def _check_weights(weight: NDArray[np.float64], n_examples: int) -> None:

@@ -40,6 +40,16 @@ def naive_picks(spec, key):
     return [int(hash32(key, k)) * spec.grid.n_literals >> 32 for k in range(count)]
 
 
+def naive_wishes(spec, votes, target):
+    """Whether each output wants more votes, and how many more or fewer, up to 2 T."""
+    if spec.regression:
+        missing = [int(y) - v for y, v in zip(target, votes, strict=True)]
+        return [int(d > 0) for d in missing], [min(abs(d), 2 * spec.T) for d in missing]
+    clipped = [max(-spec.T, min(spec.T, v)) for v in votes]
+    wanted = [int(y) for y in target]
+    return wanted, [spec.T - v if y else spec.T + v for y, v in zip(wanted, clipped, strict=True)]
+
+
 def naive_speakers(spec, votes, target, key):
     """The outputs that may give feedback: those of the example, and of the others all or one."""
     others = [i for i in range(spec.m) if not target[i]]
@@ -68,7 +78,8 @@ def naive_step(spec, memory, weights, patches, target, scale, step, began):
     c = [0 if asleep[j] else max(graded[j]) for j in range(n)]
     firing = [[p for p, grade in enumerate(graded[j]) if grade == c[j]] for j in range(n)]
     v = [sum(int(weights[j][i]) * c[j] for j in range(n)) for i in range(m)]
-    speakers = naive_speakers(spec, v, target, key)
+    wanted, distances = naive_wishes(spec, v, target)
+    speakers = naive_speakers(spec, v, wanted, key)
     new_memory = [[int(x) for x in row] for row in memory]
     new_weights = [[int(x) for x in row] for row in weights]
     for j in range(n):
@@ -79,9 +90,7 @@ def naive_step(spec, memory, weights, patches, target, scale, step, began):
                 continue
             if i not in speakers or (not spec.sharing and j * m // n != i):
                 continue
-            y = int(target[i])
-            clipped = max(-spec.T, min(spec.T, v[i]))
-            distance = spec.T - clipped if y else spec.T + clipped
+            y, distance = wanted[i], distances[i]
             type_1 = (weights[j][i] >= 0) == bool(y)
             scaled = (not type_1) if spec.e_scales_type2 else not y
             threshold = distance * int(scale[1 if scaled else 0]) // (2 * spec.T)
@@ -152,3 +161,4 @@ def test_small_configurations_cover_the_options():
     assert any(not spec.grid.is_flat for spec in specs)
     assert any(0 < spec.drop_clauses < 2**32 * 0.9 for spec in specs)
     assert {spec.negatives for spec in specs if spec.m > 2} == {0, 1, 2}
+    assert any(spec.regression and spec.m > 1 for spec in specs)

@@ -21,7 +21,7 @@ from cotm.booleanize import state
 from cotm.core.state import EarlierState, Snapshot
 from cotm.files import OPTIONS, SavedModel, container, encode, load, save, upgrade
 from cotm.files.decode import FIELDS
-from cotm.files.parameters import SHARING
+from cotm.files.parameters import KINDS as MACHINE_KINDS
 from cotm.loading import restored
 from cotm.model.fitted import Fitted, TrainingProgress
 from cotm.model.inputs import InputReader
@@ -247,7 +247,8 @@ def test_info_tells_what_wrote_the_file(current, tmp_path):
 def test_a_file_holds_every_parameter_but_callbacks(kind):
     names = {*inspect.signature(kind).parameters} - {"callbacks"}
     assert names == {*OPTIONS[kind.__name__]}, "see files/parameters.py"
-    assert SHARING[kind.__name__] == kind()._machine_kind()["sharing"]
+    said = kind()._machine_kind()
+    assert said == said | MACHINE_KINDS[kind.__name__]
     assert kind._kind == kind.__name__
 
 
@@ -311,6 +312,12 @@ def bits_model():
     return model.fit(bits, np.eye(3, dtype=int)[Y])
 
 
+def quantities_model():
+    """A regressor that knows how far it was off."""
+    model = cotm.CoTMRegressor(20, epochs=3, early_stopping=True, random_state=3)
+    return model.fit(X, pd.DataFrame({"first": X[:, 0], "second": Y}))
+
+
 def attributes(part):
     """The fields of a part of a model, and their defaults where there are any."""
     if isinstance(part, InputReader):
@@ -366,7 +373,7 @@ def compare(before, now, used, path="fitted"):
 def test_everything_that_is_fitted_comes_back(tmp_path):
     """A new field of any part fails here until it is saved, and used by one of the models."""
     used = {}
-    for make in (image_model, bits_model):
+    for make in (image_model, bits_model, quantities_model):
         model = make()
         saved = model._still()._saved_model()
         save(saved, tmp_path / "m.cotm")

@@ -25,7 +25,7 @@ class Part(NamedTuple):
     """What a backend gets for rows of a pass: up to ``last``, from where the part before ended."""
 
     data: Any
-    targets: NDArray[np.uint8]
+    targets: NDArray[np.uint8 | np.int32]
     scales: NDArray[np.uint64]
     order: NDArray[np.int64]  # of the pass, in rows of the data; what was presented before is 0
     last: int

@@ -56,6 +56,9 @@ class CudaKind(BackendKind):
             return step >= self.STEP_NANOSECONDS and step * work.rows >= self.PASS_SECONDS * 1e9
         return prediction_nanoseconds(work.spec, work.rows) >= self.PREDICTION_SECONDS * 1e9
 
+    def lacks(self, spec: Spec) -> str | None:
+        return "regression" if spec.regression else None
+
     def device_title(self, name: str) -> str | None:
         return str(self.load(name).device.device_title(name))
 

@@ -80,7 +80,7 @@ class NativeBackend:
     def train(
         self,
         data: Any,
-        targets: NDArray[np.uint8],
+        targets: NDArray[np.uint8 | np.int32],
         scales: NDArray[np.uint64],
         order: NDArray[np.int64],
         step: int,
@@ -95,14 +95,14 @@ class NativeBackend:
         if current is None or not current.goes_on(arrays, step, first):
             current = None  # frees the memory of a pass that was left, before the next takes more
             current = _Pass(arrays, step, _native.Training(self._machine, *arrays, step))
-        hits, correct, anew = current.training.run(first, last, self._threads.next())
+        hits, correct, missed, anew = current.training.run(first, last, self._threads.next())
         # What a pass pays once says nothing about its pace, unless this slice is all there is.
         if not anew or last == len(order):
             self._threads.note(last - first, time.perf_counter() - began)
         if last < len(order):
             current.done = last
             self._pass = current
-        return TrainCounts(hits, correct)
+        return TrainCounts(hits, correct, missed)
 
     def mark(self) -> None:
         self._machine.mark()

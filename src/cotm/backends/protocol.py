@@ -25,6 +25,7 @@ class TrainCounts(NamedTuple):
 
     hits: int  # examples whose highest vote (the first of equals) was for a target of 1
     correct: int  # (example, output) pairs with (vote >= 0) == target
+    missed: int = 0  # of quantities: all votes too few or too many
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class TrainingSet:
 
     backend: str  # whose form it is
     data: Any  # or ChangingExamples, which are brought into it in every pass
-    targets: NDArray[np.uint8]
+    targets: NDArray[np.uint8 | np.int32]  # see Backend.train
     weight: NDArray[np.float64]  # per example, or one for all
     scales: NDArray[np.uint64]  # of the weights, for the machine's e
 
@@ -61,7 +62,7 @@ class Backend(Protocol):
     def train(
         self,
         data: Any,
-        targets: NDArray[np.uint8],  # (rows, m), 0 or 1
+        targets: NDArray[np.uint8 | np.int32],  # (rows, m): 0 or 1, of quantities votes
         scales: NDArray[np.uint64],  # (rows, 2) or (1, 2), see spec.selection_scale
         order: NDArray[np.int64],  # the rows of a pass, in this order
         step: int,  # of the first of them, order[0]; it also says what sleeps in the pass

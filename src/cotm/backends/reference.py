@@ -42,12 +42,25 @@ def vote_sums(weights: NDArray[np.int32], outputs: Int) -> Int:
     return outputs @ weights.astype(np.int64)
 
 
+def wishes(
+    spec: Spec, votes: Int, target: NDArray[np.uint8 | np.int32]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+    """Whether each output wants more votes, and 2 T d: how far it is from enough, each (m,).
+
+    Classes want the margin, T or -T. Quantities want as many votes as their target says.
+    """
+    if spec.regression:
+        missing = target.astype(np.int64) - votes
+        return (missing > 0).astype(np.uint8), np.minimum(np.abs(missing), 2 * spec.T).astype(U64)
+    clipped = np.clip(votes, -spec.T, spec.T)
+    distance = np.where(target == 1, spec.T - clipped, spec.T + clipped)
+    return target.astype(np.uint8), distance.astype(U64)
+
+
 def selection_thresholds(
-    spec: Spec, votes: Int, target: NDArray[np.uint8], scale: NDArray[np.uint64]
+    spec: Spec, distance: NDArray[np.uint64], target: NDArray[np.uint8], scale: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """d times e in units of 2**-32, at most 1, for pairs of Type I and of Type II, each (m,)."""
-    clipped = np.clip(votes, -spec.T, spec.T)
-    distance = np.where(target == 1, spec.T - clipped, spec.T + clipped).astype(U64)
     plain, scaled = scale
     if spec.e_scales_type2:
         factor_1, factor_2 = np.full(spec.m, plain), np.full(spec.m, scaled)
@@ -223,22 +236,25 @@ class ReferenceBackend:
     def train(
         self,
         data: Examples,
-        targets: NDArray[np.uint8],
+        targets: NDArray[np.uint8 | np.int32],
         scales: NDArray[np.uint64],
         order: NDArray[np.int64],
         step: int,
         first: int = 0,
         last: int | None = None,
     ) -> TrainCounts:
-        hits = correct = 0
+        hits = correct = missed = 0
         awake = awake_clauses(self.spec, step)
         for offset, index in enumerate(order[first:last], start=first):
             scale = scales[index if len(scales) > 1 else 0]
             literals, target = patch_literals(data, index), targets[index]
             votes = self._step(literals, target, scale, awake, step + offset)
-            hits += int(targets[index, np.argmax(votes)])
-            correct += int(((votes >= 0) == (targets[index] == 1)).sum())
-        return TrainCounts(hits, correct)
+            if self.spec.regression:
+                missed += int(np.abs(target.astype(np.int64) - votes).sum())
+            else:
+                hits += int(target[np.argmax(votes)])
+                correct += int(((votes >= 0) == (target == 1)).sum())
+        return TrainCounts(hits, correct, missed)
 
     def mark(self) -> None:
         self._marked = self._memory, self._weights  # a step makes new arrays
@@ -249,7 +265,7 @@ class ReferenceBackend:
     def _step(
         self,
         literals: NDArray[np.uint8],
-        target: NDArray[np.uint8],
+        target: NDArray[np.uint8 | np.int32],
         scale: NDArray[np.uint64],
         awake: Bool,
         step: int,
@@ -261,15 +277,16 @@ class ReferenceBackend:
         outputs = np.where(awake, graded.max(axis=1), 0)
         fires = outputs > 0
         votes = vote_sums(weights, outputs)
-        thresholds = selection_thresholds(spec, votes, target, scale)
-        speaks = speakers(spec, votes, target, key)
-        selected_1, selected_2 = select(spec, weights, target, thresholds, speaks, key)
+        wanted, distance = wishes(spec, votes, target)
+        thresholds = selection_thresholds(spec, distance, wanted, scale)
+        speaks = speakers(spec, votes, wanted, key)
+        selected_1, selected_2 = select(spec, weights, wanted, thresholds, speaks, key)
         selected_1, selected_2 = selected_1 & awake[:, None], selected_2 & awake[:, None]
         fires_at = (graded == outputs[:, None]) & fires[:, None]
         chosen = literals[choose_patches(fires_at, key)]
         delta = feedback(spec, fires, chosen, selected_1, selected_2, actions, key)
         self._memory = update_memory(spec, memory, delta, key)
-        self._weights = update_weights(spec, weights, fires, selected_1 | selected_2, target)
+        self._weights = update_weights(spec, weights, fires, selected_1 | selected_2, wanted)
         return votes
 
     def votes(self, data: Examples, n_jobs: int | None = 1) -> Int:

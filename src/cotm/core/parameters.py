@@ -252,9 +252,22 @@ class MachineParameters:
         is_kind=True,
     )
 
+    regression: bool = _option(
+        False,
+        Flag(),
+        "Whether targets are quantities: votes to come near, instead of 0 and 1.",
+        is_kind=True,
+    )
+
     def __post_init__(self) -> None:
         for option in OPTIONS.values():
             object.__setattr__(self, option.name, option.check(getattr(self, option.name)))
+        if self.regression and (self.negatives != "all" or self.e != 1.0 or not self.sharing):
+            raise ValueError(
+                f"negatives={self.negatives!r}, e={self.e:g}, sharing={self.sharing}, but "
+                "quantities have no classes that an example is not of, and share their clauses: "
+                "leave negatives='all', e=1.0 and sharing=True"
+            )
         if self.forgetting == "sampled" and not self.boost_true_positive:
             raise ValueError(
                 "forgetting='sampled' draws for no condition, so it cannot leave true ones out: "

@@ -1,4 +1,4 @@
-"""What both classifiers share: fitting, continuing, predicting, the scikit-learn way."""
+"""What all estimators share: fitting, continuing, voting, the scikit-learn way."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 
 from .. import files
 from ..augmentation import Augmentation
@@ -23,13 +23,12 @@ from ..explaining.voters import Voters
 from ..exporting import describe, export
 from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
-from ..model.labels import read_labels
 from ..model.presets import epochs_of, is_left
-from ..model.probabilities import margins_of, probabilities
 from ..model.resuming import check_same_data, check_same_seed
 from .planning import basic_plan, full_plan
 from .preparation import measure, prepare
 from .settings import check_parameters
+from .tasks import Task
 from .training import Callback, run
 from .understanding import Understanding
 from .validation import Scorer
@@ -42,11 +41,15 @@ _locks: dict[int, Lock] = {}
 _locks_lock = Lock()
 
 
-class TsetlinClassifier(Understanding, Explaining, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the classifiers; they differ in whether outputs share clauses."""
+class TsetlinEstimator(Understanding, Explaining, BaseEstimator):  # type: ignore[misc]
+    """Base of classifiers and regressors; they differ in what y is, and what votes mean."""
 
     #: The class of cotm as which it is saved, by name.
-    _kind = "TsetlinClassifier"
+    _kind = "TsetlinEstimator"
+    #: What y is.
+    _task: Task
+    #: Bits of a number in a table, where X is booleanized automatically; None: the usual ones.
+    _number_bits: int | None = None
 
     # Parameters that training asks for by name; the subclasses say what they are.
     n_clauses: int
@@ -159,14 +162,17 @@ class TsetlinClassifier(Understanding, Explaining, ClassifierMixin, BaseEstimato
                     f"class_weight={self.class_weight!r} needs all data at once; with partial_fit "
                     "pass a dictionary or sample_weight"
                 )
-            if before is None and classes is None and not read_labels(y).multilabel:
-                raise ValueError("classes must be passed on the first call to partial_fit.")
+            if before is None:
+                self._check_first_part(y, classes)
             prepared = prepare(self, X, y, sample_weight, before, classes=classes, whole=False)
             fitted = prepared.fitted
             progress = replace(fitted.progress, until_epoch=fitted.progress.epochs + 1, data=None)
             plan = basic_plan(self, fitted, shuffle=False)
             run(replace(fitted, progress=progress), prepared.training, plan)
         return self
+
+    def _check_first_part(self, y: Any, classes: ArrayLike | None) -> None:
+        """Raise ValueError if the first call of ``partial_fit`` lacks something."""
 
     def estimate(self, X: Any, y: Any) -> dict[str, float]:
         """How long ``fit`` on these data would take, and how much memory.
@@ -335,69 +341,9 @@ class TsetlinClassifier(Understanding, Explaining, ClassifierMixin, BaseEstimato
         fitted = self._now()
         return fitted.machine.clause_outputs(fitted.reader.read(X), n_jobs=self.n_jobs)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict labels.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, or frame
-            As in :meth:`fit`: (N, features), or images.
-
-        Returns
-        -------
-        array (N,), or (N, outputs) with several labels
-            The class with the most votes, the first of equals. With several labels 1 where an
-            output has 0 votes or more.
-        """
-        fitted = self._now()
-        return fitted.outputs.labels(self._votes(fitted, X), fitted.classes)
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Tell how sure predictions are, in votes.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, or frame
-            As in :meth:`fit`: (N, features), or images.
-
-        Returns
-        -------
-        float64 (N, outputs), or (N,) with two classes
-            The votes; with two classes those for the second less those for the first. With
-            several labels ``votes + 0.5``, whose sign is the prediction.
-        """
-        fitted = self._now()
-        return fitted.outputs.scores(self._votes(fitted, X))
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict probabilities: a squashed ranking of the votes.
-
-        They are the softmax of votes in units of the margin T (with several labels, the logistic
-        function of each), times a sharpness that makes them about as often right as they say.
-        Early stopping learns it from the validation examples; otherwise a second, smaller machine
-        learns it from a sample of the training examples, the first time it is needed. That takes
-        a fraction of what fitting took, or with few examples about as long. ``partial_fit`` alone
-        leaves it at a usual value.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, or frame
-            As in :meth:`fit`: (N, features), or images.
-
-        Returns
-        -------
-        float64 (N, outputs)
-            In the order of :attr:`classes_`. With several labels each is a probability of its own.
-        """
-        fitted = self._now()
-        examples = fitted.reader.read(X)
-        margins = margins_of(fitted.machine, examples, fitted.outputs, self.n_jobs)
-        return probabilities(margins, fitted.sharpness, fitted.outputs)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         tags.input_tags.string = True
-        tags.classifier_tags.multi_label = True
         return tags

@@ -16,7 +16,7 @@ from ..explaining.voters import Voter, Voters
 from ..model.joining import SCALES, joined_margin, joined_votes, vote_range
 from ..model.outputs import Outputs, Votes, outputs_for
 from ..model.probabilities import MeanSharpness
-from .base import TsetlinClassifier
+from .classifying import TsetlinClassifier
 from .validation import eval_pair
 
 

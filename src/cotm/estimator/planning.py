@@ -12,24 +12,23 @@ from ..core.spec import selection_scale
 from ..core.system import format_bytes
 from ..machine import Machine
 from ..model.fitted import Fitted, Record
-from ..model.outputs import Outputs
+from ..model.outputs import Judge
 from ..model.presets import describe_choice, epochs_of
-from ..model.probabilities import Sample, Sharpness, judged
+from .held_out import HeldOut
 from .preparation import Prepared, measure
 from .progress import format_seconds
 from .settings import FIXED_IN_TRAINING, check_parameters, renewed, scheduled
 from .training import FitPlan
-from .validation import HeldOut, scorer_on
+from .validation import scorer_on
 
 if TYPE_CHECKING:
-    from .base import TsetlinClassifier
+    from .base import TsetlinEstimator
 
 
-def basic_plan(estimator: TsetlinClassifier, fitted: Fitted, *, shuffle: bool) -> FitPlan:
+def basic_plan(estimator: TsetlinEstimator, fitted: Fitted, *, shuffle: bool) -> FitPlan:
     """Passes, and nothing else."""
-    outputs, n_outputs = fitted.outputs, len(fitted.classes)
     return FitPlan(
-        accuracy=partial(outputs.training_accuracy, n_outputs=n_outputs),
+        accuracy=partial(fitted.judge.training_accuracy, n_outputs=len(fitted.classes)),
         publish=partial(setattr, estimator, "_fitted"),
         is_published=lambda fitted: estimator.__dict__.get("_fitted") is fitted,
         shuffle=shuffle,
@@ -37,14 +36,14 @@ def basic_plan(estimator: TsetlinClassifier, fitted: Fitted, *, shuffle: bool) -
     )
 
 
-def _at_epoch(estimator: TsetlinClassifier, preset: str) -> Callable[[Fitted, int], Fitted]:
+def _at_epoch(estimator: TsetlinEstimator, preset: str) -> Callable[[Fitted, int], Fitted]:
     """See :class:`FitPlan`."""
     if not scheduled(estimator, preset):
         return lambda fitted, epoch: fitted
     return partial(renewed, estimator)
 
 
-def full_plan(estimator: TsetlinClassifier, fitted: Fitted, prepared: Prepared) -> FitPlan:
+def full_plan(estimator: TsetlinEstimator, fitted: Fitted, prepared: Prepared) -> FitPlan:
     """Passes with validation, callbacks and progress, as the parameters say."""
     held = prepared.held
     plan = replace(
@@ -54,13 +53,13 @@ def full_plan(estimator: TsetlinClassifier, fitted: Fitted, prepared: Prepared) 
         follow=partial(_follow_changes, estimator, estimator.get_params(deep=False))
         if estimator.callbacks
         else None,
-        finish=partial(_with_sharpness, held, prepared.sample),
+        finish=partial(estimator._task.finished, held=held, sample=prepared.sample),
         verbose=int(estimator.verbose),
     )
     if held is not None:
         plan = replace(
             plan,
-            validate=partial(_held_accuracy, held, fitted.outputs),
+            validate=partial(_held_accuracy, held, fitted.judge),
             score=scorer_on(estimator, fitted, held),
         )
     if plan.verbose:
@@ -78,12 +77,12 @@ def full_plan(estimator: TsetlinClassifier, fitted: Fitted, prepared: Prepared) 
     return plan
 
 
-def _callbacks(estimator: TsetlinClassifier) -> list[Callable[[Record], Any]]:
+def _callbacks(estimator: TsetlinEstimator) -> list[Callable[[Record], Any]]:
     return [partial(callback, estimator) for callback in estimator.callbacks or ()]
 
 
 def _follow_changes(
-    estimator: TsetlinClassifier,
+    estimator: TsetlinEstimator,
     before: dict[str, Any],
     plan: FitPlan,
     fitted: Fitted,
@@ -121,16 +120,6 @@ def _follow_changes(
     return plan, fitted, replace(training, scales=scales)
 
 
-def _held_accuracy(held: HeldOut, outputs: Outputs, machine: Machine) -> float:
-    return outputs.accuracy(machine.votes(held.examples), held.targets)
-
-
-def _with_sharpness(held: HeldOut | None, sample: Sample | None, fitted: Fitted) -> Fitted:
-    """The model with a sharpness: learned from held-out examples, or from a sample when needed."""
-    machine, outputs = fitted.machine, fitted.outputs
-    if held is not None:
-        sharpness = judged(machine, held.examples, held.targets, outputs)
-    else:
-        assert sample is not None
-        sharpness = Sharpness.to_learn(machine, sample, outputs, fitted.progress.epochs)
-    return replace(fitted, sharpness=sharpness)
+def _held_accuracy(held: HeldOut, judge: Judge, machine: Machine) -> float:
+    votes, states = machine.votes_of_states(held.examples)
+    return judge.accuracy(votes, held.targets, states)

@@ -12,29 +12,20 @@ from sklearn.utils.validation import check_consistent_length
 from ..backends import TrainingSet
 from ..backends.memory import training_bytes
 from ..core.examples import Examples
-from ..files import check_class_names
 from ..machine import Machine
 from ..model.augmented import AugmentedImages
 from ..model.fitted import Fitted
 from ..model.inputs import InputReader
-from ..model.labels import (
-    Labels,
-    distinct_classes,
-    example_weights,
-    make_targets,
-    read_labels,
-    require_some_weight,
-    split_validation,
-    warn_about_quantities,
-)
+from ..model.labels import split_validation
 from ..model.presets import preset_for
 from ..model.probabilities import Sample
 from ..model.resuming import describe_data
+from .held_out import HeldOut
 from .settings import check_parameters, renewed, start
-from .validation import HeldOut, read_eval_set, rows_of, scoring_title
+from .validation import read_eval_set, rows_of, scoring_title
 
 if TYPE_CHECKING:
-    from .base import TsetlinClassifier
+    from .base import TsetlinEstimator
 
 
 class Prepared(NamedTuple):
@@ -48,7 +39,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    estimator: TsetlinClassifier,
+    estimator: TsetlinEstimator,
     X: Any,
     y: Any,
     sample_weight: ArrayLike | None,
@@ -64,30 +55,30 @@ def prepare(
     ``eval_set``.
     """
     check_parameters(estimator)
-    labels = read_labels(y)
+    task = estimator._task
+    answers = task.read(y)
     reader = InputReader.from_parameters(estimator) if before is None else before.reader
     read = _read(estimator, reader, X, fitting=before is None)
-    check_consistent_length(read, labels.values)
+    check_consistent_length(read, answers.values)
     if before is None:
-        known = _first_classes(labels, classes)
+        known = task.first_classes(answers, classes)
     else:
         reader.check_unchanged(estimator)
-        known = _same_classes(labels, before)
-    targets = make_targets(labels, known)
-    weight = example_weights(labels, known, sample_weight, estimator.class_weight)
+        known = task.same_classes(answers, before)
+    weight = task.weights(answers, known, sample_weight, estimator)
     if whole:
-        require_some_weight(weight)
-        warn_about_quantities(labels, known)
+        task.check_whole(answers, known, weight)
     if before is None:
         preset = preset_for(estimator, read if isinstance(read, Examples) else None)
-        fitted = start(estimator, reader, known, labels.multilabel, preset)
+        fitted = start(estimator, reader, task, answers, known, preset)
     else:
         fitted = renewed(estimator, before)
+    targets = task.targets(answers, fitted)
     examples = _to_train_on(estimator, reader, read, fitted.machine.seed_)
     held, sample, data = None, None, None
     if whole:
         if eval_set is not None:
-            held = read_eval_set(eval_set, reader, known, labels.multilabel)
+            held = read_eval_set(eval_set, task, fitted)
         holds_out = held is None and estimator.early_stopping
         judged = held is not None or holds_out
         data = describe_data(
@@ -102,13 +93,14 @@ def prepare(
         )
     if whole and holds_out:
         rows, held_rows = split_validation(
-            fitted.machine.seed_, targets, estimator.validation_fraction, fitted.outputs
+            fitted.machine.seed_, targets, estimator.validation_fraction, fitted.judge
         )
         held = HeldOut(
             examples[held_rows].unchanged(),
             targets[held_rows],
+            answers._replace(values=answers.values[held_rows]),
             None if estimator.scoring is None else rows_of(X, held_rows),
-            labels.values[held_rows],
+            answers.values[held_rows],
         )
         examples, targets = examples[rows], targets[rows]
         weight = weight[rows] if len(weight) > 1 else weight
@@ -122,7 +114,7 @@ def prepare(
 
 
 def _read(
-    estimator: TsetlinClassifier, reader: InputReader, X: Any, *, fitting: bool
+    estimator: TsetlinEstimator, reader: InputReader, X: Any, *, fitting: bool
 ) -> Examples | NDArray[Any]:
     """The examples in X, or the images of which they will be made in every pass."""
     if estimator.augment is None:
@@ -137,33 +129,13 @@ def _read(
 
 
 def _to_train_on(
-    estimator: TsetlinClassifier, reader: InputReader, read: Examples | NDArray[Any], seed: int
+    estimator: TsetlinEstimator, reader: InputReader, read: Examples | NDArray[Any], seed: int
 ) -> Examples | AugmentedImages:
     if isinstance(read, Examples):
         return read
     assert estimator.augment is not None
     changes = estimator.augment.changes()
     return AugmentedImages(read, reader, changes, seed, estimator.n_jobs)
-
-
-def _first_classes(labels: Labels, classes: ArrayLike | None) -> NDArray[Any]:
-    if classes is not None and not labels.multilabel:
-        known = distinct_classes(np.asarray(classes))
-    else:
-        known = labels.classes()
-    check_class_names(known)
-    return known
-
-
-def _same_classes(labels: Labels, before: Fitted) -> NDArray[Any]:
-    if labels.multilabel != before.multilabel:
-        raise ValueError("y is of another kind (labels or indicator matrix) than before")
-    known = before.classes
-    if labels.names is not None and labels.names != known.tolist():
-        raise ValueError(
-            f"y has the columns {labels.names}, but training began with {known.tolist()}"
-        )
-    return known
 
 
 def measure(machine: Machine, training: TrainingSet, epochs: int) -> dict[str, float]:

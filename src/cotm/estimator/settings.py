@@ -13,14 +13,15 @@ from ..core.parameters import OPTIONS, Choice
 from ..machine import Machine
 from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
-from ..model.outputs import Outputs, outputs_for
+from ..model.outputs import Judge
 from ..model.presets import AUTO, changes_margin, check_preset, is_left, settle
 from ..model.probabilities import Sharpness
 from ..model.schedules import Schedule, at_epoch
+from .tasks import Task
 from .validation import check_scoring
 
 if TYPE_CHECKING:
-    from .base import TsetlinClassifier
+    from .base import TsetlinEstimator
 
 #: What training is built on: a callback that changes one of these is told so.
 FIXED_IN_TRAINING = (
@@ -41,7 +42,7 @@ FIXED_IN_TRAINING = (
 )
 
 
-def check_parameters(estimator: TsetlinClassifier) -> None:
+def check_parameters(estimator: TsetlinEstimator) -> None:
     """Raise ValueError for what Machine and InputReader do not check themselves."""
     for name, option in OPTIONS.items():
         value = getattr(estimator, name, None)
@@ -84,10 +85,10 @@ def check_parameters(estimator: TsetlinClassifier) -> None:
 
 
 def machine_parameters(
-    estimator: TsetlinClassifier,
+    estimator: TsetlinEstimator,
     preset: str,
     n_outputs: int,
-    outputs: Outputs,
+    judge: Judge,
     epoch: int = 1,
 ) -> dict[str, Any]:
     """What the machine of an epoch is made with: learning options and where it runs."""
@@ -98,29 +99,32 @@ def machine_parameters(
     }
     names = ("patch_shape", "stride", "backend", "n_jobs", "random_state")
     return {
-        **settle(given, preset, epoch=epoch, n_outputs=n_outputs, outputs=outputs),
+        **settle(given, preset, epoch=epoch, n_outputs=n_outputs, judge=judge),
         **estimator._machine_kind(),
         **{name: getattr(estimator, name) for name in names},
     }
 
 
 def start(
-    estimator: TsetlinClassifier,
+    estimator: TsetlinEstimator,
     reader: InputReader,
+    task: Task,
+    answers: Any,
     classes: NDArray[Any],
-    multilabel: bool,
     preset: str,
 ) -> Fitted:
-    """A classifier that has learned nothing yet."""
+    """An estimator that has learned nothing yet."""
     assert reader.grid is not None
-    outputs = outputs_for(multilabel)
-    parameters = machine_parameters(estimator, preset, len(classes), outputs)
-    machine = Machine(**parameters)
+    machine = Machine(**machine_parameters(estimator, preset, len(classes), task.judge(answers)))
     machine.start(reader.grid, len(classes))
-    return Fitted(reader, classes, multilabel, machine, TrainingProgress(), Sharpness(), preset)
+    scaling = task.scaling(answers, machine.parameters.T)
+    multilabel = bool(getattr(answers, "multilabel", False))
+    return Fitted(
+        reader, classes, multilabel, machine, TrainingProgress(), Sharpness(), preset, scaling
+    )
 
 
-def scheduled(estimator: TsetlinClassifier, preset: str) -> list[str]:
+def scheduled(estimator: TsetlinEstimator, preset: str) -> list[str]:
     """The options that change from epoch to epoch; T, if it is "auto", also with the tolerance."""
     names = [name for name in OPTIONS if isinstance(getattr(estimator, name, None), Schedule)]
     if is_left("T", estimator.T) and ("tolerance" in names or changes_margin(preset)):
@@ -128,7 +132,7 @@ def scheduled(estimator: TsetlinClassifier, preset: str) -> list[str]:
     return names
 
 
-def renewed(estimator: TsetlinClassifier, fitted: Fitted, epoch: int | None = None) -> Fitted:
+def renewed(estimator: TsetlinEstimator, fitted: Fitted, epoch: int | None = None) -> Fitted:
     """What was fitted, with parameters that changed since training began in effect.
 
     Those that change from epoch to epoch are as ``epoch`` has them; without it they stay.
@@ -140,8 +144,8 @@ def renewed(estimator: TsetlinClassifier, fitted: Fitted, epoch: int | None = No
             f"preset={estimator.preset!r}, but training began with {fitted.preset!r}; it cannot "
             "change on the way, so set it back or begin anew with warm_start=False"
         )
-    preset, outputs = fitted.preset, fitted.outputs
-    parameters = machine_parameters(estimator, preset, spec.m, outputs, epoch or 1)
+    preset = fitted.preset
+    parameters = machine_parameters(estimator, preset, spec.m, fitted.judge, epoch or 1)
     changing = scheduled(estimator, preset)
     kept = [] if epoch else [*changing]
     # What was left to the preset stays what it was at first, but for e where others give feedback.

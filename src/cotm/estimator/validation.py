@@ -7,7 +7,7 @@ import math
 import numbers
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
@@ -20,28 +20,19 @@ from ..core.gpu_arrays import on_gpu
 from ..machine import Machine
 from ..model.fitted import Fitted
 from ..model.inputs import InputReader
-from ..model.labels import make_targets, read_labels
-from ..model.probabilities import JudgedSharpness
 from ..model.resuming import NOT_SCORED
+from .held_out import HeldOut
+from .tasks import Task
 
 if TYPE_CHECKING:
-    from .base import TsetlinClassifier
+    from .base import TsetlinEstimator
 
 #: What ``scoring`` holds if it is no name: called with estimator, X and y; more is better.
 Scorer = Callable[[Any, Any, Any], float]
 
 
-class HeldOut(NamedTuple):
-    """Examples that are not trained on."""
-
-    examples: Examples
-    targets: NDArray[np.uint8]
-    X: Any  # as scorers want them; None where there is no scorer
-    y: NDArray[Any]
-
-
 class _KnowingReader(InputReader):
-    """The reader of a classifier, which knows these examples and need not read them again."""
+    """The reader of an estimator, which knows these examples and need not read them again."""
 
     def __init__(self, reader: InputReader, held: HeldOut) -> None:
         self.__dict__.update(reader.__dict__)
@@ -51,26 +42,15 @@ class _KnowingReader(InputReader):
         return self._held.examples if X is self._held.X else super().read(X)
 
 
-def read_eval_set(
-    eval_set: Any, reader: InputReader, classes: NDArray[Any], multilabel: bool
-) -> HeldOut:
-    """The examples and labels of ``eval_set``, or a ValueError that says what is wrong there."""
+def read_eval_set(eval_set: Any, task: Task, fitted: Fitted) -> HeldOut:
+    """The examples and answers of ``eval_set``, or a ValueError that says what is wrong there."""
     X, y = eval_pair(eval_set)
     try:
-        labels = read_labels(y)
-        if labels.multilabel != multilabel:
-            raise ValueError("its y is of another kind (labels or indicator matrix) than fit's")
-        if not multilabel:
-            known = set(classes.tolist())
-            unknown = [label for label in np.unique(labels.values).tolist() if label not in known]
-            if unknown:
-                raise ValueError(
-                    f"its y holds the label {unknown[0]!r}, which is not among the classes "
-                    f"{classes.tolist()!r:.200} of training; leave these rows out"
-                )
-        examples = reader.read(X)
-        check_consistent_length(examples.bits, labels.values)
-        return HeldOut(examples, make_targets(labels, classes), X, labels.values)
+        answers = task.read(y)
+        task.check_held(answers, fitted)
+        examples = fitted.reader.read(X)
+        check_consistent_length(examples.bits, answers.values)
+        return HeldOut(examples, task.targets(answers, fitted), answers, X, answers.values)
     except ValueError as error:
         raise ValueError(f"eval_set: {error}") from error
 
@@ -98,7 +78,7 @@ def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
     return _safe_indexing(X.tocsr() if scipy.sparse.issparse(X) else X, rows)
 
 
-def check_scoring(estimator: TsetlinClassifier) -> None:
+def check_scoring(estimator: TsetlinEstimator) -> None:
     """Raise ValueError if ``scoring`` is no scorer."""
     scoring = estimator.scoring
     if scoring is None:
@@ -133,7 +113,7 @@ def scoring_title(scoring: Any) -> str:
 
 
 def scorer_on(
-    estimator: TsetlinClassifier, fitted: Fitted, held: HeldOut
+    estimator: TsetlinEstimator, fitted: Fitted, held: HeldOut
 ) -> Callable[[Machine], float] | None:
     """What scores a machine by ``scoring``; None where that is the accuracy."""
     if estimator.scoring is None:
@@ -145,10 +125,8 @@ def scorer_on(
     reader = _KnowingReader(fitted.reader, held)
 
     def score(machine: Machine) -> float:
-        # As the machine would be if training ended here, with probabilities that the held-out
-        # examples tell and no second machine.
-        sharpness = JudgedSharpness(machine, held.examples, held.targets, fitted.outputs)
-        state = replace(fitted, reader=reader, machine=machine, sharpness=sharpness)
+        # As the machine would be if training ended here.
+        state = replace(estimator._task.while_scored(fitted, machine, held), reader=reader)
         try:
             found = scorer(estimator._with(state), held.X, held.y)
         except ValueError as error:

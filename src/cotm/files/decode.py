@@ -10,14 +10,16 @@ from ..core.decoding import UnknownError, expect, expect_integer, expect_keys, e
 from ..core.limits import MAX_T
 from ..machine import Machine
 from ..model.fitted import Fitted
+from ..model.inputs import QUANTITY_BITS
 from ..model.presets import PRESETS
 from ..model.probabilities import Sharpness
 from .classes import decode_classes
 from .container import Tensors
 from .encode import MACHINE_PARAMETERS
 from .inputs import BOOLEANIZER, decode_booleanizer, decode_reader
-from .parameters import LEARNING_OPTIONS, SHARING, decode_parameters, says_no_value
+from .parameters import KINDS, LEARNING_OPTIONS, decode_parameters, says_no_value
 from .progress import decode_progress
+from .quantities import ERRORS, decode_errors, decode_names, decode_scaling
 from .saved_model import SavedModel
 from .snapshots import BEST, TENSORS, decode_snapshot
 from .texts import IN_TENSORS, unfold
@@ -50,6 +52,7 @@ FIELDS = (
     "data",
     "sharpness",
     "preset",
+    "scaling",
     "bit_features",
 )
 MAX_VERSION = 100
@@ -76,7 +79,7 @@ def _check_names(header: dict[str, Any], tensors: Tensors) -> None:
     for name in FIELDS:
         expect(name in header or name == "bit_features", f"field {name!r} is missing")
     for name in tensors:
-        if name not in TENSORS and not name.startswith((BOOLEANIZER, f"{IN_TENSORS}.")):
+        if name not in (*TENSORS, ERRORS) and not name.startswith((BOOLEANIZER, f"{IN_TENSORS}.")):
             raise UnknownError(f"tensor {name!r:.100} is unknown")
 
 
@@ -94,14 +97,23 @@ def decode_header(header: dict[str, Any], booleanizer: Any) -> SavedModel:
         sharpness is None or (type(sharpness) is float and 0 < sharpness < 1e9),
         f"sharpness is {sharpness!r:.100}",
     )
+    scaling = decode_scaling(header["scaling"], header["classes"])
+    regression = KINDS[kind].get("regression", False)
+    expect((scaling is not None) == regression, "its scaling does not fit its class")
+    expect(not (multilabel and regression), "quantities are no labels")
+    reader = decode_reader(kind, parameters, header, booleanizer)
+    reader.number_bits = QUANTITY_BITS if regression else None
     fitted = Fitted(
-        reader=decode_reader(kind, parameters, header, booleanizer),
-        classes=decode_classes(header["classes"], header["classes_type"], multilabel),
+        reader=reader,
+        classes=decode_names(header["classes"], header["classes_type"])
+        if regression
+        else decode_classes(header["classes"], header["classes_type"], multilabel),
         multilabel=multilabel,
         machine=_decode_machine(kind, parameters, header),
         progress=decode_progress(header),
         sharpness=Sharpness(sharpness),
         preset=str(check_choice("preset", header["preset"], tuple(PRESETS))),
+        scaling=scaling,
     )
     return SavedModel(kind, parameters, fitted, version=version)
 
@@ -126,7 +138,7 @@ def _decode_machine(kind: str, parameters: dict[str, Any], header: dict[str, Any
         **{name: parameters[name] for name in MACHINE_PARAMETERS if name in parameters} | in_use,
         patch_shape=parameters["patch_shape"],
         stride=parameters["stride"],
-        sharing=SHARING[kind],
+        **KINDS[kind],
         random_state=expect_integer(header, "seed", 0, 2**64 - 1),
     )
 
@@ -145,4 +157,5 @@ def _with_state(fitted: Fitted, header: dict[str, Any], tensors: Tensors) -> Fit
         surplus = sorted(name for name in tensors if name.startswith(BEST))
         expect(not surplus, f"it holds {surplus}, but no best_step")
     progress = dataclasses.replace(fitted.progress, step=state.step, best=best)
-    return dataclasses.replace(fitted, progress=progress)
+    errors = None if ERRORS not in tensors else decode_errors(tensors[ERRORS], fitted)
+    return dataclasses.replace(fitted, progress=progress, errors=errors)

@@ -19,6 +19,7 @@ from .parameters import (
     says_no_value,
 )
 from .progress import encode_progress
+from .quantities import ERRORS, encode_scaling
 from .saved_model import SavedModel
 from .snapshots import BEST, encode_snapshot
 from .texts import fold
@@ -38,6 +39,8 @@ def encode(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
     tensors = encode_snapshot(state, "")
     if progress.best is not None:
         tensors |= encode_snapshot(progress.best, BEST)
+    if fitted.errors is not None:
+        tensors[ERRORS] = fitted.errors
     reader_fields, reader_tensors = encode_reader(fitted.reader)
     tensors |= reader_tensors
     classes, classes_type = encode_classes(fitted.classes)
@@ -59,6 +62,7 @@ def encode(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
         **encode_progress(progress),
         "sharpness": fitted.sharpness.value(),
         "preset": fitted.preset,
+        "scaling": encode_scaling(fitted.scaling),
         **encode_bit_features(fitted.reader),
     }
     header, texts = fold(header)

@@ -45,9 +45,17 @@ _OPTIONS = (
 #: The classes that a model can be of, and the parameters that a file holds of each. Callbacks
 #: are left out: they are code, which a file must not bring. One that is added here needs a line
 #: in ``upgrade.LATER_OPTIONS``, since earlier files do not have it.
-OPTIONS = {"CoTMClassifier": _OPTIONS, "TMClassifier": (*_OPTIONS, "weighted")}
-#: Whether the outputs of a class share their clauses.
-SHARING = {"CoTMClassifier": True, "TMClassifier": False}
+OPTIONS = {
+    "CoTMClassifier": _OPTIONS,
+    "TMClassifier": (*_OPTIONS, "weighted"),
+    "CoTMRegressor": _OPTIONS,
+}
+#: What a class says of a machine, and no parameter.
+KINDS: dict[str, dict[str, Any]] = {
+    "CoTMClassifier": {"sharing": True},
+    "TMClassifier": {"sharing": False},
+    "CoTMRegressor": {"sharing": True, "regression": True},
+}
 
 #: Parameters that describe X. A file holds them as the fitted reader of X has them.
 READER_PARAMETERS = ("patch_shape", "image_shape", "stride", "booleanize")

@@ -26,6 +26,7 @@ LATER_FIELDS: dict[str, Any] = {
     "sharpness": None,
     "scheduled": {},
     "preset": "paper",
+    "scaling": None,
 }
 
 #: Options that came after the first files of format 1, and the value that trains like before.

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..core.state import Snapshot
 from ..machine import Machine
 from .inputs import InputReader
-from .outputs import Outputs, outputs_for
+from .outputs import Judge, Outputs, outputs_for
 from .probabilities import Sharpness
+from .quantities import QuantityJudge, Scaling
 from .resuming import NOT_SCORED, has_other_judges
 
 
@@ -113,14 +115,22 @@ class Fitted:
     """What a classifier has learned. Its machine goes on learning; the rest does not change."""
 
     reader: InputReader
-    classes: NDArray[Any]
+    classes: NDArray[Any]  # of quantities the names or numbers of y's columns
     multilabel: bool
     machine: Machine
     progress: TrainingProgress
     sharpness: Sharpness  # of probabilities
     preset: str  # that says what was left "auto"
+    scaling: Scaling | None = None  # of quantities, where outputs are no classes
+    errors: NDArray[np.float64] | None = None  # of quantities predicted for held-out examples
 
     @property
     def outputs(self) -> Outputs:
-        """What votes mean."""
+        """What votes for classes mean."""
+        assert self.scaling is None
         return outputs_for(self.multilabel)
+
+    @property
+    def judge(self) -> Judge:
+        """How good votes are."""
+        return self.outputs if self.scaling is None else QuantityJudge(self.scaling)

@@ -26,6 +26,9 @@ from ..core.examples import Examples, as_examples
 from ..core.gpu_arrays import as_gpu_array, on_device_of, on_gpu, to_host
 from ..core.patches import PatchGrid, image_grid
 
+#: Bits of a number in a table for regressors: a prediction has no finer steps than X.
+QUANTITY_BITS = 40
+
 
 class BitTransformer(Protocol):
     """What the parameter ``booleanize`` takes: a scikit-learn transformer that gives bits."""
@@ -49,6 +52,7 @@ class InputReader:
     """
 
     bit_features: list[BitFeature] | None = None
+    number_bits: int | None = None  # of a number in a table; None: as a Booleanizer has it
 
     def __init__(
         self,
@@ -71,13 +75,15 @@ class InputReader:
 
     @classmethod
     def from_parameters(cls, estimator: Any) -> InputReader:
-        return cls.checked(
+        reader = cls.checked(
             type(estimator).__name__,
             patch_shape=estimator.patch_shape,
             image_shape=estimator.image_shape,
             stride=estimator.stride,
             booleanize=estimator.booleanize,
         )
+        reader.number_bits = estimator._number_bits
+        return reader
 
     @classmethod
     def checked(
@@ -285,7 +291,7 @@ class InputReader:
             return clone(self.booleanize)
         if not _is_frame(X) and _holds_bits(X.data if scipy.sparse.issparse(X) else X):
             return None
-        return Booleanizer()
+        return Booleanizer() if self.number_bits is None else Booleanizer(self.number_bits)
 
     def _image_booleanizer(self, X: Any) -> Any:
         if self.booleanize is None or (self.booleanize == "auto" and _holds_bits(X)):

@@ -17,7 +17,7 @@ from ..core.checks import check_number
 from ..core.gpu_arrays import to_host
 from ..core.randomness import split_order
 from ..core.system import available_memory, format_bytes
-from .outputs import Outputs
+from .outputs import Judge
 
 #: More classes than these, with fewer rows of each than those, are rather a quantity.
 _MANY_CLASSES = 30
@@ -236,11 +236,11 @@ def require_some_weight(weight: NDArray[np.float64]) -> None:
 
 
 def split_validation(
-    seed: int, targets: NDArray[np.uint8], fraction: float, outputs: Outputs
+    seed: int, targets: NDArray[Any], fraction: float, judge: Judge
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows to train on and rows to hold out."""
     order = split_order(seed, len(targets))
-    held = outputs.rows_to_hold_out(order, targets, fraction)
+    held = judge.rows_to_hold_out(order, targets, fraction)
     if len(held) == 0 or len(held) == len(order):
         raise ValueError(
             f"validation_fraction={fraction} of {len(order)} examples holds out {len(held)}; "

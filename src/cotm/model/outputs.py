@@ -1,4 +1,7 @@
-"""What an output's votes mean: each output is a class of its own, or a label beside others."""
+"""What an output's votes mean: each output is a class of its own, or a label beside others.
+
+Outputs that are quantities are in ``quantities.py``.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,30 @@ Votes = NDArray[np.int64]  # (rows, outputs)
 Targets = NDArray[np.uint8]  # (rows, outputs), 0 or 1
 
 
-class Outputs(Protocol):
-    """How votes are read. There are two ways, :class:`OneLabel` and :class:`SeveralLabels`."""
+class Judge(Protocol):
+    """How good votes are, whatever the outputs are."""
 
     def default_e(self, n_outputs: int) -> float:
         """The factor ``e`` where it is "auto"."""
         ...
+
+    def training_accuracy(self, counts: TrainCounts, n_examples: int, n_outputs: int) -> float:
+        """How good the votes before each update of a pass were; at best 1."""
+        ...
+
+    def accuracy(self, votes: Votes, targets: NDArray[Any], states: int = 1) -> float:
+        """How good the votes of so many states together are; at best 1."""
+        ...
+
+    def rows_to_hold_out(
+        self, order: NDArray[np.int64], targets: NDArray[Any], fraction: float
+    ) -> NDArray[np.int64]:
+        """The first rows of an order that make up a fraction."""
+        ...
+
+
+class Outputs(Judge, Protocol):
+    """How votes for classes are read: as :class:`OneLabel` or :class:`SeveralLabels`."""
 
     def labels(self, votes: Votes, classes: NDArray[Any]) -> NDArray[Any]:
         """What is predicted."""
@@ -43,20 +64,6 @@ class Outputs(Protocol):
 
     def distance(self, margins: NDArray[np.float64]) -> float:
         """How far votes are from another prediction, on average."""
-        ...
-
-    def training_accuracy(self, counts: TrainCounts, n_examples: int, n_outputs: int) -> float:
-        """The accuracy of the votes before each update of a pass."""
-        ...
-
-    def accuracy(self, votes: Votes, targets: Targets) -> float:
-        """Share of right answers: of examples, or of (example, label) pairs."""
-        ...
-
-    def rows_to_hold_out(
-        self, order: NDArray[np.int64], targets: Targets, fraction: float
-    ) -> NDArray[np.int64]:
-        """The first rows of an order that make up a fraction."""
         ...
 
 
@@ -94,11 +101,12 @@ class OneLabel:
     def training_accuracy(self, counts: TrainCounts, n_examples: int, n_outputs: int) -> float:
         return counts.hits / n_examples
 
-    def accuracy(self, votes: Votes, targets: Targets) -> float:
+    def accuracy(self, votes: Votes, targets: NDArray[Any], states: int = 1) -> float:
+        """The share of examples that are predicted right."""
         return float(targets[np.arange(len(votes)), votes.argmax(axis=1)].mean())
 
     def rows_to_hold_out(
-        self, order: NDArray[np.int64], targets: Targets, fraction: float
+        self, order: NDArray[np.int64], targets: NDArray[Any], fraction: float
     ) -> NDArray[np.int64]:
         """Every class keeps its share."""
         labels = targets[order].argmax(axis=1)
@@ -135,11 +143,12 @@ class SeveralLabels:
     def training_accuracy(self, counts: TrainCounts, n_examples: int, n_outputs: int) -> float:
         return counts.correct / (n_examples * n_outputs)
 
-    def accuracy(self, votes: Votes, targets: Targets) -> float:
+    def accuracy(self, votes: Votes, targets: NDArray[Any], states: int = 1) -> float:
+        """The share of pairs of an example and a label that are predicted right."""
         return float(((votes >= 0) == (targets == 1)).mean())
 
     def rows_to_hold_out(
-        self, order: NDArray[np.int64], targets: Targets, fraction: float
+        self, order: NDArray[np.int64], targets: NDArray[Any], fraction: float
     ) -> NDArray[np.int64]:
         return order[: max(1, round(fraction * len(order)))]
 

@@ -17,11 +17,13 @@ from ..core.examples import Examples
 from ..core.limits import MAX_T
 from ..core.parameters import OPTIONS
 from .fitted import Fitted
-from .outputs import Outputs
+from .outputs import Judge
 from .schedules import Schedule, at_epoch
 
 #: The word that leaves a parameter to the preset, and the preset to the data.
 AUTO = "auto"
+#: The preset of regressors, whatever X is; classifiers do not have it.
+QUANTITIES = "quantities"
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,16 @@ PRESETS = {
         examples=300_000,
         fewest_epochs=10,
     ),
+    QUANTITIES: Preset(
+        title="quantities",
+        values={**_SHORT, "include_depth": 8},
+        margin=(2.0, 2.0),
+        rise=1,
+        e=1.0,
+        epochs=30,
+        examples=400_000,
+        fewest_epochs=15,
+    ),
     "paper": Preset(
         title="the paper's rules",
         values=_STRICT,
@@ -115,11 +127,13 @@ def is_left(name: str, value: Any) -> bool:
 
 def check_preset(name: Any) -> None:
     """Raise ValueError for what is no preset."""
-    check_choice("preset", name, (AUTO, *PRESETS))
+    check_choice("preset", name, (AUTO, *(known for known in PRESETS if known != QUANTITIES)))
 
 
 def preset_for(estimator: Any, examples: Examples | None) -> str:
     """The preset that was set, or the one for such data; None are images that change."""
+    if estimator._task.preset is not None:
+        return str(estimator._task.preset)
     if estimator.preset != AUTO:
         return str(estimator.preset)
     if estimator.patch_shape is not None or examples is None:
@@ -155,7 +169,7 @@ def settle(
     *,
     epoch: int,
     n_outputs: int,
-    outputs: Outputs,
+    judge: Judge,
 ) -> dict[str, Any]:
     """The learning options in an epoch, with values for those that are left to the preset."""
     known = PRESETS[preset]
@@ -172,7 +186,7 @@ def settle(
         most = settled["n_clauses"] * settled["tolerance"]
         settled["T"] = _margin_at(known, most, epoch)
     if is_left("e", settled["e"]):
-        paper = outputs.default_e(n_outputs) if settled["negatives"] == "all" else 1.0
+        paper = judge.default_e(n_outputs) if settled["negatives"] == "all" else 1.0
         settled["e"] = paper if known.e is None else known.e
     return settled
 

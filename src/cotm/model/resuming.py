@@ -53,12 +53,12 @@ DATA_TYPES = {
 
 def describe_data(
     examples: Examples | AugmentedImages,
-    targets: NDArray[np.uint8],
+    targets: NDArray[Any],
     weight: NDArray[np.float64],
     *,
     shuffle: bool,
     held_out: float,
-    eval_set: tuple[Examples, NDArray[np.uint8]] | None = None,
+    eval_set: tuple[Examples, NDArray[Any]] | None = None,
     scoring: str = NOT_SCORED,
     like: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def describe_data(
         "rows": len(examples),
         "augment": augment,
         "examples": _digest_examples(examples, None if like is None else like["examples"]),
-        "targets": _digest(np.packbits(targets)),
+        "targets": _digest_targets(targets),
         "weights": _digest(weight),
         "shuffle": bool(shuffle),
         "held_out": float(held_out),
@@ -124,12 +124,16 @@ def _digest(*arrays: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _digest_eval_set(eval_set: tuple[Examples, NDArray[np.uint8]] | None, like: str | None) -> str:
+def _digest_targets(targets: NDArray[Any]) -> str:
+    return _digest(np.packbits(targets) if targets.dtype == np.uint8 else targets)
+
+
+def _digest_eval_set(eval_set: tuple[Examples, NDArray[Any]] | None, like: str | None) -> str:
     if eval_set is None:
         return NO_EVAL_SET
     examples, targets = eval_set
     form = None if like in (None, NO_EVAL_SET) else like
-    return f"{_digest_examples(examples, form)} {_digest(np.packbits(targets))}"
+    return f"{_digest_examples(examples, form)} {_digest_targets(targets)}"
 
 
 def _digest_examples(examples: Examples | AugmentedImages, like: str | None) -> str:

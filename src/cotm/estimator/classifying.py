@@ -1,0 +1,89 @@
+"""What both classifiers share beyond other estimators: labels, scores and probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+
+from ..model.labels import read_labels
+from ..model.probabilities import margins_of, probabilities
+from .base import TsetlinEstimator
+from .tasks import Classification
+
+
+class TsetlinClassifier(ClassifierMixin, TsetlinEstimator):  # type: ignore[misc]
+    """Base of the classifiers; they differ in whether outputs share clauses."""
+
+    _kind = "TsetlinClassifier"
+    _task = Classification()
+
+    def _check_first_part(self, y: Any, classes: ArrayLike | None) -> None:
+        if classes is None and not read_labels(y).multilabel:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or frame
+            As in :meth:`fit`: (N, features), or images.
+
+        Returns
+        -------
+        array (N,), or (N, outputs) with several labels
+            The class with the most votes, the first of equals. With several labels 1 where an
+            output has 0 votes or more.
+        """
+        fitted = self._now()
+        return fitted.outputs.labels(self._votes(fitted, X), fitted.classes)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Tell how sure predictions are, in votes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or frame
+            As in :meth:`fit`: (N, features), or images.
+
+        Returns
+        -------
+        float64 (N, outputs), or (N,) with two classes
+            The votes; with two classes those for the second less those for the first. With
+            several labels ``votes + 0.5``, whose sign is the prediction.
+        """
+        fitted = self._now()
+        return fitted.outputs.scores(self._votes(fitted, X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict probabilities: a squashed ranking of the votes.
+
+        They are the softmax of votes in units of the margin T (with several labels, the logistic
+        function of each), times a sharpness that makes them about as often right as they say.
+        Early stopping learns it from the validation examples; otherwise a second, smaller machine
+        learns it from a sample of the training examples, the first time it is needed. That takes
+        a fraction of what fitting took, or with few examples about as long. ``partial_fit`` alone
+        leaves it at a usual value.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or frame
+            As in :meth:`fit`: (N, features), or images.
+
+        Returns
+        -------
+        float64 (N, outputs)
+            In the order of :attr:`classes_`. With several labels each is a probability of its own.
+        """
+        fitted = self._now()
+        examples = fitted.reader.read(X)
+        margins = margins_of(fitted.machine, examples, fitted.outputs, self.n_jobs)
+        return probabilities(margins, fitted.sharpness, fitted.outputs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

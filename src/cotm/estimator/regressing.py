@@ -1,0 +1,131 @@
+"""What a regressor has beyond other estimators: predictions in y's units, and their intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_consistent_length
+
+from ..core.checks import check_number
+from ..model.fitted import Fitted
+from ..model.inputs import QUANTITY_BITS
+from .base import TsetlinEstimator
+from .tasks import Regression, sorted_errors
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class TsetlinRegressor(RegressorMixin, TsetlinEstimator):  # type: ignore[misc]
+    """Base of regressors."""
+
+    _kind = "TsetlinRegressor"
+    _task = Regression()
+    _number_bits = QUANTITY_BITS
+
+    # What classifiers have as parameters, and quantities have no use for.
+    preset = "auto"
+    e = 1.0
+    e_scales = "output"
+    negatives = "all"
+    class_weight = None
+
+    def _machine_kind(self) -> dict[str, bool]:
+        return {"sharing": True, "weighted": True, "regression": True}
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict quantities.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or frame
+            As in :meth:`fit`: (N, features), or images.
+
+        Returns
+        -------
+        float64 (N,), or (N, m) where y had columns
+            ``votes / unit_ + offset_``, with ``average`` the mean of all states.
+        """
+        fitted = self._now()
+        assert fitted.scaling is not None
+        return fitted.scaling.in_form(self._quantities(fitted, X))
+
+    def predict_interval(
+        self, X: Any, coverage: float = 0.9
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Predict between which values a quantity lies, as often as ``coverage`` says.
+
+        The intervals are conformal: as wide as errors on examples that were not trained on, those
+        that early stopping held out (or ``eval_set``), or those given to :meth:`conformalize`.
+        Where new examples are like these, they cover at least so many on average.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or frame
+            As in :meth:`fit`.
+        coverage : float, default=0.9
+            Above 0 and below 1.
+
+        Returns
+        -------
+        tuple of two float64 arrays, lower and upper bounds, shaped as predictions
+            Infinite, where there were too few examples to promise so much.
+        """
+        fitted = self._now()
+        check_number("coverage", coverage, 0.0, 1.0)
+        if fitted.errors is None:
+            raise ValueError(
+                "no errors on held-out examples are known, so intervals would be guesses; call "
+                "conformalize(X, y) with examples that were not trained on, or fit with "
+                "early_stopping=True or an eval_set"
+            )
+        assert fitted.scaling is not None
+        rank = math.ceil(coverage * (len(fitted.errors) + 1))
+        width: NDArray[np.float64] = np.full(len(fitted.classes), np.inf)
+        if rank <= len(fitted.errors):
+            width = fitted.errors[max(0, rank - 1)]
+        predicted = self._quantities(fitted, X)
+        in_form = fitted.scaling.in_form
+        return in_form(predicted - width), in_form(predicted + width)
+
+    def conformalize(self, X: Any, y: Any) -> Self:
+        """Learn how wide intervals must be from examples that were not trained on."""
+        with self._alone():
+            fitted = self._now()
+            answers = self._task.read(y)
+            self._task.same_classes(answers, fitted)
+            predicted = self._quantities(fitted, X)
+            check_consistent_length(predicted, answers.values)
+            self._fitted = replace(fitted, errors=sorted_errors(predicted, answers.values))
+        return self
+
+    def _quantities(self, fitted: Fitted, X: Any) -> NDArray[np.float64]:
+        assert fitted.scaling is not None
+        examples = fitted.reader.read(X)
+        votes, states = fitted.machine.votes_of_states(examples, n_jobs=self.n_jobs)
+        return fitted.scaling.quantities(votes, states)
+
+    @property
+    def offset_(self) -> NDArray[np.float64]:
+        """What is predicted at 0 votes, for each output."""
+        scaling = self._now().scaling
+        assert scaling is not None
+        return np.array(scaling.offset)
+
+    @property
+    def unit_(self) -> NDArray[np.float64]:
+        """Votes for a difference of 1, for each output; with ``average`` of all states."""
+        fitted = self._now()
+        assert fitted.scaling is not None
+        return np.array(fitted.scaling.unit) * fitted.machine.n_states_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags

@@ -1,0 +1,239 @@
+"""What y is to an estimator: labels, or quantities."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..files import check_class_names
+from ..machine import Machine
+from ..model.fitted import Fitted
+from ..model.labels import (
+    Labels,
+    distinct_classes,
+    example_weights,
+    make_targets,
+    read_labels,
+    require_some_weight,
+    warn_about_quantities,
+)
+from ..model.outputs import Judge, outputs_for
+from ..model.presets import QUANTITIES
+from ..model.probabilities import JudgedSharpness, Sample, Sharpness, judged
+from ..model.quantities import (
+    Quantities,
+    QuantityJudge,
+    Scaling,
+    quantity_weights,
+    read_quantities,
+)
+from .held_out import HeldOut
+
+
+class Task(Protocol):
+    """How an estimator reads y and what it makes of it. ``answers`` are what y holds, checked."""
+
+    preset: str | None  # that says what is left "auto", whatever X is
+
+    def read(self, y: Any) -> Any:
+        """Check y."""
+        ...
+
+    def first_classes(self, answers: Any, classes: ArrayLike | None) -> NDArray[Any]:
+        """What the outputs are called, in a training that begins."""
+        ...
+
+    def same_classes(self, answers: Any, before: Fitted) -> NDArray[Any]:
+        """The same in one that goes on, or a ValueError for other answers than it began with."""
+        ...
+
+    def scaling(self, answers: Any, margin: int) -> Scaling | None:
+        """How quantities become votes, in a training that begins."""
+        ...
+
+    def judge(self, answers: Any) -> Judge:
+        """How good votes are, before there is a scaling."""
+        ...
+
+    def targets(self, answers: Any, fitted: Fitted) -> NDArray[Any]:
+        """What the machine is to learn, (N, m)."""
+        ...
+
+    def weights(
+        self, answers: Any, classes: NDArray[Any], sample_weight: ArrayLike | None, estimator: Any
+    ) -> NDArray[np.float64]:
+        """Factors per example on its selection probability, or for all."""
+        ...
+
+    def check_whole(self, answers: Any, classes: NDArray[Any], weight: NDArray[np.float64]) -> None:
+        """Raise or warn where these are all the data there are, and will not do."""
+        ...
+
+    def check_held(self, answers: Any, fitted: Fitted) -> None:
+        """Raise ValueError for an ``eval_set`` of another kind."""
+        ...
+
+    def while_scored(self, fitted: Fitted, machine: Machine, held: HeldOut) -> Fitted:
+        """What a scorer is to see of a training that is under way."""
+        ...
+
+    def finished(self, fitted: Fitted, held: HeldOut | None, sample: Sample | None) -> Fitted:
+        """The model with all that is learned after the last epoch."""
+        ...
+
+
+class Classification:
+    """y holds labels, one of them or several for each example."""
+
+    preset: str | None = None
+
+    def read(self, y: Any) -> Labels:
+        return read_labels(y)
+
+    def first_classes(self, answers: Labels, classes: ArrayLike | None) -> NDArray[Any]:
+        if classes is not None and not answers.multilabel:
+            known = distinct_classes(np.asarray(classes))
+        else:
+            known = answers.classes()
+        check_class_names(known)
+        return known
+
+    def same_classes(self, answers: Labels, before: Fitted) -> NDArray[Any]:
+        if answers.multilabel != before.multilabel:
+            raise ValueError("y is of another kind (labels or indicator matrix) than before")
+        _check_names(answers.names, before)
+        return before.classes
+
+    def scaling(self, answers: Labels, margin: int) -> None:
+        return None
+
+    def judge(self, answers: Labels) -> Judge:
+        return outputs_for(answers.multilabel)
+
+    def targets(self, answers: Labels, fitted: Fitted) -> NDArray[np.uint8]:
+        return make_targets(answers, fitted.classes)
+
+    def weights(
+        self,
+        answers: Labels,
+        classes: NDArray[Any],
+        sample_weight: ArrayLike | None,
+        estimator: Any,
+    ) -> NDArray[np.float64]:
+        return example_weights(answers, classes, sample_weight, estimator.class_weight)
+
+    def check_whole(
+        self, answers: Labels, classes: NDArray[Any], weight: NDArray[np.float64]
+    ) -> None:
+        require_some_weight(weight)
+        warn_about_quantities(answers, classes)
+
+    def check_held(self, answers: Labels, fitted: Fitted) -> None:
+        if answers.multilabel != fitted.multilabel:
+            raise ValueError("its y is of another kind (labels or indicator matrix) than fit's")
+        if fitted.multilabel:
+            return
+        known = set(fitted.classes.tolist())
+        unknown = [label for label in np.unique(answers.values).tolist() if label not in known]
+        if unknown:
+            raise ValueError(
+                f"its y holds the label {unknown[0]!r}, which is not among the classes "
+                f"{fitted.classes.tolist()!r:.200} of training; leave these rows out"
+            )
+
+    def while_scored(self, fitted: Fitted, machine: Machine, held: HeldOut) -> Fitted:
+        """With probabilities that the held-out examples tell, and no second machine."""
+        sharpness = JudgedSharpness(machine, held.examples, held.targets, fitted.outputs)
+        return replace(fitted, machine=machine, sharpness=sharpness)
+
+    def finished(self, fitted: Fitted, held: HeldOut | None, sample: Sample | None) -> Fitted:
+        """With a sharpness, of held-out examples, or of a sample when it is needed."""
+        machine, outputs = fitted.machine, fitted.outputs
+        if held is not None:
+            sharpness = judged(machine, held.examples, held.targets, outputs)
+        else:
+            assert sample is not None
+            sharpness = Sharpness.to_learn(machine, sample, outputs, fitted.progress.epochs)
+        return replace(fitted, sharpness=sharpness)
+
+
+class Regression:
+    """y holds quantities, one or several for each example."""
+
+    preset: str | None = QUANTITIES
+
+    def read(self, y: Any) -> Quantities:
+        return read_quantities(y)
+
+    def first_classes(self, answers: Quantities, classes: ArrayLike | None) -> NDArray[Any]:
+        known = np.array(answers.names or range(answers.values.shape[1]))
+        check_class_names(known)
+        return known
+
+    def same_classes(self, answers: Quantities, before: Fitted) -> NDArray[Any]:
+        assert before.scaling is not None
+        count = answers.values.shape[1]
+        if count != len(before.classes) or answers.one != before.scaling.one:
+            raise ValueError(
+                f"y has {count} columns of quantities, but training began with "
+                f"{len(before.classes)}, {'as (N,)' if before.scaling.one else 'as (N, m)'}; pass "
+                "as many in the same form"
+            )
+        _check_names(answers.names, before)
+        return before.classes
+
+    def scaling(self, answers: Quantities, margin: int) -> Scaling:
+        return Scaling.of(answers, margin)
+
+    def judge(self, answers: Quantities) -> Judge:
+        return QuantityJudge(Scaling.of(answers, 1))
+
+    def targets(self, answers: Quantities, fitted: Fitted) -> NDArray[np.int32]:
+        assert fitted.scaling is not None
+        return fitted.scaling.aims(answers.values)
+
+    def weights(
+        self,
+        answers: Quantities,
+        classes: NDArray[Any],
+        sample_weight: ArrayLike | None,
+        estimator: Any,
+    ) -> NDArray[np.float64]:
+        return quantity_weights(answers, sample_weight)
+
+    def check_whole(
+        self, answers: Quantities, classes: NDArray[Any], weight: NDArray[np.float64]
+    ) -> None:
+        require_some_weight(weight)
+
+    def check_held(self, answers: Quantities, fitted: Fitted) -> None:
+        self.same_classes(answers, fitted)
+
+    def while_scored(self, fitted: Fitted, machine: Machine, held: HeldOut) -> Fitted:
+        return replace(fitted, machine=machine)
+
+    def finished(self, fitted: Fitted, held: HeldOut | None, sample: Sample | None) -> Fitted:
+        """With the errors on held-out examples, which say how wide intervals must be."""
+        if held is None:
+            return replace(fitted, errors=None)
+        assert fitted.scaling is not None
+        predicted = fitted.scaling.quantities(*fitted.machine.votes_of_states(held.examples))
+        return replace(fitted, errors=sorted_errors(predicted, held.answers.values))
+
+
+def sorted_errors(
+    predicted: NDArray[np.float64], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """How far predictions were off, (N, m), each column in ascending order; read-only."""
+    errors = np.sort(np.abs(predicted - values), axis=0)
+    errors.flags.writeable = False
+    return errors
+
+
+def _check_names(names: list[str] | None, before: Fitted) -> None:
+    known = before.classes.tolist()
+    if names is not None and names != known:
+        raise ValueError(f"y has the columns {names}, but training began with {known}")
