@@ -16,6 +16,8 @@ namespace {
 
 constexpr size_t kNarrowOutputs = 32;  // with more, adding only where a clause fires is cheaper
 constexpr int64_t kNarrowest = std::numeric_limits<int16_t>::max();
+constexpr int64_t kPairedMost = std::numeric_limits<int32_t>::max();
+constexpr uint32_t kPairedPlanes = 14;  // that sum_grades takes
 
 // Block after block of the examples: `make_handler` makes, once per thread, a function of
 // (block, first example, number of examples).
@@ -63,8 +65,7 @@ CompiledModel::CompiledModel(const Clauses& clauses)
     : spec_(clauses.spec),
       kernels_(clauses.kernels),
       layout_(clauses.layout),
-      lists_(0, layout_, spec_.most()),
-      is_narrow_(spec_.m <= kNarrowOutputs) {
+      lists_(0, layout_, spec_.most()) {
   const IncludeLists& all = clauses.lists;
   const size_t m = spec_.m;
   std::map<Meaning, std::vector<uint32_t>> distinct;
@@ -92,56 +93,63 @@ CompiledModel::CompiledModel(const Clauses& clauses)
     members_.push_back(std::move(same));
   }
   std::vector<std::vector<int64_t>> weights;
-  for (auto& [same, sum] : voting) {
-    for (uint32_t k = 0; k < lists_.planes(); ++k) {
-      weights.push_back(sum);
-      for (int64_t& weight : sum) weight *= 2;
-    }
-  }
+  for (auto& [same, sum] : voting) weights.push_back(std::move(sum));
   set_weights(weights);
 }
 
 void CompiledModel::set_weights(const std::vector<std::vector<int64_t>>& weights) {
   const size_t m = spec_.m;
-  rows_ = weights.size();
-  wide_ = Buffer<int64_t>(rows_ * m);
-  narrow_ = Buffer<int16_t>(rows_ * m);
-  std::vector<int64_t> bound(m);  // of the sums since the last end
-  for (size_t c = 0; c < rows_; ++c) {
-    bool fits = true;
+  wide_ = Buffer<int64_t>(voters_ * m);
+  narrow_ = Buffer<int16_t>(voters_ * m);
+  bool fits = spec_.m <= kNarrowOutputs;  // all weights fit 16 bits
+  std::vector<int64_t> bound(m), all(m);  // of the sums since the last end, and of all
+  for (size_t c = 0; c < voters_; ++c) {
+    bool goes_on = true;
     for (size_t i = 0; i < m; ++i) {
-      const int64_t weight = weights[c][i];
+      const int64_t weight = weights[c][i], size = std::abs(weight);
       wide_[c * m + i] = weight;
       narrow_[c * m + i] = static_cast<int16_t>(weight);
-      is_narrow_ &= std::abs(weight) <= kNarrowest;
-      fits &= bound[i] + std::abs(weight) <= kNarrowest;
+      fits &= size <= kNarrowest;
+      goes_on &= bound[i] + size <= kNarrowest;
+      all[i] += size;
     }
-    if (!fits) {
+    if (!goes_on) {
       ends_.push_back(c);
       std::fill(bound.begin(), bound.end(), 0);
     }
     for (size_t i = 0; i < m; ++i) bound[i] += std::abs(weights[c][i]);
   }
-  ends_.push_back(rows_);
-  // With many ends, adding the sums to the votes costs more than 16 bits save.
-  is_narrow_ &= ends_.size() <= 1 + rows_ / 32;
+  ends_.push_back(voters_);
+  if (!fits) return;
+  if (lists_.planes() == 1) {
+    // With many ends, adding the sums to the votes costs more than 16 bits save.
+    if (ends_.size() <= 1 + voters_ / 32) sums_ = Sums::narrow;
+  } else if (lists_.planes() <= kPairedPlanes && m > 0 &&
+             *std::max_element(all.begin(), all.end()) <= kPairedMost / spec_.most()) {
+    sums_ = Sums::paired;
+  }
 }
 
 void CompiledModel::votes(const Examples& examples, unsigned threads, int64_t* out) const {
-  const size_t m = spec_.m, groups = layout_.groups(), each = groups * lists_.planes();
+  const size_t m = spec_.m, each = layout_.groups() * lists_.planes();
   std::fill_n(out, examples.size() * m, 0);
   for_blocks(layout_, kernels_, examples, threads, [&] {
-    return [&, found = Buffer<uint64_t>(rows_ * groups),
-            sums = Buffer<int16_t>(m * layout_.examples())](const ExampleBlock& block, size_t first,
-                                                            size_t count) mutable {
+    const size_t size = m * layout_.examples();
+    return [&, found = Buffer<uint64_t>(voters_ * each),
+            narrow = Buffer<int16_t>(sums_ == Sums::narrow ? size : 0),
+            paired = Buffer<int32_t>(sums_ == Sums::paired ? size : 0)](
+               const ExampleBlock& block, size_t first, size_t count) mutable {
       for (size_t c = 0; c < voters_; ++c) {
         lists_.prefetch(c + kPrefetchAhead, voters_);
         lists_.match(kernels_, c, block, block.valid(), found.data() + c * each);
       }
-      if (is_narrow_) {
-        add_narrow(found.data(), count, sums.data(), out + first * m);
+      int64_t* const votes = out + first * m;
+      if (sums_ == Sums::narrow) {
+        add_narrow(found.data(), count, narrow.data(), votes);
+      } else if (sums_ == Sums::paired) {
+        add_paired(found.data(), count, paired.data(), votes);
       } else {
-        add_wide(found.data(), out + first * m);
+        add_wide(found.data(), votes);
       }
     };
   });
@@ -162,12 +170,25 @@ void CompiledModel::add_narrow(const uint64_t* found, size_t examples, int16_t* 
   }
 }
 
+void CompiledModel::add_paired(const uint64_t* found, size_t examples, int32_t* sums,
+                               int64_t* votes) const {
+  const size_t m = spec_.m, size = layout_.examples();
+  std::fill_n(sums, m * size, 0);
+  kernels_.sum_grades(found, layout_.groups(), lists_.planes(), examples, voters_, narrow_.data(),
+                      m, sums);
+  for (size_t e = 0; e < examples; ++e) {
+    for (size_t i = 0; i < m; ++i) votes[e * m + i] = sums[i * size + e];
+  }
+}
+
 void CompiledModel::add_wide(const uint64_t* found, int64_t* votes) const {
   const size_t m = spec_.m, groups = layout_.groups();
-  for (size_t c = 0; c < rows_; ++c) {
-    for_each_bit(found + c * groups, groups, [&](size_t e) {
-      for (size_t i = 0; i < m; ++i) votes[e * m + i] += wide_[c * m + i];
-    });
+  for (size_t c = 0; c < voters_; ++c) {
+    for (uint32_t k = 0; k < lists_.planes(); ++k, found += groups) {
+      for_each_bit(found, groups, [&](size_t e) {
+        for (size_t i = 0; i < m; ++i) votes[e * m + i] += wide_[c * m + i] << k;
+      });
+    }
   }
 }
 

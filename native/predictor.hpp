@@ -21,9 +21,14 @@ class CompiledModel {
   void clause_outputs(const Examples& examples, unsigned threads, T* out) const;
 
  private:
+  // How votes are summed: in 16 bits, clause by clause (strict ones), in 32 bits, two clauses at a
+  // time (graded ones), or in 64 bits, one example at a time.
+  enum class Sums { narrow, paired, wide };
+
   void set_weights(const std::vector<std::vector<int64_t>>& weights);
-  // Both add to the votes of a block's examples; found: [voter][planes][groups].
+  // Add to the votes of a block's examples, which are 0 before; found: [voter][planes][groups].
   void add_narrow(const uint64_t* found, size_t examples, int16_t* sums, int64_t* votes) const;
+  void add_paired(const uint64_t* found, size_t examples, int32_t* sums, int64_t* votes) const;
   void add_wide(const uint64_t* found, int64_t* votes) const;
 
   const Spec& spec_;
@@ -32,15 +37,10 @@ class CompiledModel {
   IncludeLists lists_;
   std::vector<std::vector<uint32_t>> members_;  // of every list, the machine's clauses
   size_t voters_ = 0;                           // lists before this one vote
-  // Bit k of what a voter says votes with 2^k times the weight: each is a row by itself.
-  size_t rows_ = 0;
-  Buffer<int64_t> wide_;    // [row][m]
-  Buffer<int16_t> narrow_;  // the same, of use if is_narrow_
-
-  // Votes are summed in 16 bits where they fit: `ends_` are the places between rows at which a
-  // sum might leave them.
-  bool is_narrow_;
-  std::vector<size_t> ends_;
+  Buffer<int64_t> wide_;                        // weights, [voter][m]
+  Buffer<int16_t> narrow_;                      // the same, of use unless sums are wide
+  Sums sums_ = Sums::wide;
+  std::vector<size_t> ends_;  // voters at which a sum of 16 bits might overflow
 };
 
 }  // namespace cotm

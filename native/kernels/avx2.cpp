@@ -177,6 +177,37 @@ struct VoteSum {
   }
 };
 
+constexpr size_t kPairLanes = 8;
+
+struct Grades {
+  __m256i pairs;
+  static Grades zero() { return {_mm256_setzero_si256()}; }
+  // Bit k of both clauses' grades.
+  Grades plus(const uint64_t* one, const uint64_t* other, size_t first, uint32_t k) const {
+    const int low = reinterpret_cast<const uint8_t*>(one)[first / 8];
+    const int high = reinterpret_cast<const uint8_t*>(other)[first / 8];
+    const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const auto ones = [&](int bits) {
+      return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(bits), lane), lane);
+    };
+    const __m256i both = _mm256_blend_epi16(ones(low), ones(high), 0xAA);
+    const __m256i bit = _mm256_set1_epi16(static_cast<short>(1 << k));
+    return {_mm256_or_si256(pairs, _mm256_and_si256(both, bit))};
+  }
+};
+
+struct PairSum {
+  __m256i lanes;
+  static PairSum load(const int32_t* from) {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))};
+  }
+  void store(int32_t* to) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), lanes); }
+  PairSum plus(const Grades& grades, const uint32_t* weights) const {
+    const __m256i by = _mm256_load_si256(reinterpret_cast<const __m256i*>(weights));
+    return {_mm256_add_epi32(lanes, _mm256_madd_epi16(grades.pairs, by))};
+  }
+};
+
 // Bit l becomes byte l, 0x00 or 0xFF: the shuffle copies to each byte the one of `bits` that has
 // its bit (it works within 128-bit halves, which all hold the same four bytes), and the AND selects
 // it.

@@ -132,6 +132,32 @@ struct VoteSum {
   }
 };
 
+constexpr size_t kPairLanes = 16;
+
+struct Grades {
+  __m512i pairs;
+  static Grades zero() { return {_mm512_setzero_si512()}; }
+  // Bit k of both clauses' grades.
+  Grades plus(const uint64_t* one, const uint64_t* other, size_t first, uint32_t k) const {
+    __mmask16 low, high;
+    __builtin_memcpy(&low, reinterpret_cast<const char*>(one) + first / 8, sizeof low);
+    __builtin_memcpy(&high, reinterpret_cast<const char*>(other) + first / 8, sizeof high);
+    const __m512i bit = _mm512_set1_epi32(1 << k);
+    const __m512i with_low = _mm512_mask_or_epi32(pairs, low, pairs, bit);
+    return {_mm512_mask_or_epi32(with_low, high, with_low, _mm512_slli_epi32(bit, 16))};
+  }
+};
+
+struct PairSum {
+  __m512i lanes;
+  static PairSum load(const int32_t* from) { return {_mm512_loadu_si512(from)}; }
+  void store(int32_t* to) const { _mm512_storeu_si512(to, lanes); }
+  PairSum plus(const Grades& grades, const uint32_t* weights) const {
+    const __m512i products = _mm512_madd_epi16(grades.pairs, _mm512_load_si512(weights));
+    return {_mm512_add_epi32(lanes, products)};
+  }
+};
+
 struct Mask {
   __mmask64 bits;
 

@@ -121,6 +121,44 @@ struct VoteSum {
   }
 };
 
+constexpr size_t kPairLanes = 8;
+
+struct Grades {
+  int16_t pairs[2 * kPairLanes];
+  static Grades zero() { return Grades{}; }
+  // Bit k of both clauses' grades.
+  Grades plus(const uint64_t* one, const uint64_t* other, size_t first, uint32_t k) const {
+    Grades more;
+    for (size_t e = 0; e < kPairLanes; ++e) {
+      const uint64_t low = one[first / 64] >> (first % 64 + e) & 1;
+      const uint64_t high = other[first / 64] >> (first % 64 + e) & 1;
+      more.pairs[2 * e] = static_cast<int16_t>(pairs[2 * e] | low << k);
+      more.pairs[2 * e + 1] = static_cast<int16_t>(pairs[2 * e + 1] | high << k);
+    }
+    return more;
+  }
+};
+
+struct PairSum {
+  int32_t lanes[kPairLanes];
+  static PairSum load(const int32_t* from) {
+    PairSum sum;
+    for (size_t e = 0; e < kPairLanes; ++e) sum.lanes[e] = from[e];
+    return sum;
+  }
+  void store(int32_t* to) const {
+    for (size_t e = 0; e < kPairLanes; ++e) to[e] = lanes[e];
+  }
+  PairSum plus(const Grades& grades, const uint32_t* weights) const {
+    PairSum sum;
+    for (size_t e = 0; e < kPairLanes; ++e) {
+      sum.lanes[e] = lanes[e] + grades.pairs[2 * e] * static_cast<int16_t>(weights[e]) +
+                     grades.pairs[2 * e + 1] * static_cast<int16_t>(weights[e] >> 16);
+    }
+    return sum;
+  }
+};
+
 struct Mask {
   int8_t flags[64];  // 0 or 1
 

@@ -148,6 +148,12 @@ struct Kernels {
   void (*sum_votes)(const uint64_t* found, size_t groups, size_t examples, size_t clauses,
                     const int16_t* weights, size_t m, int16_t* votes);
 
+  // sums[i][e] += weights[j][i] times what clause j says of example e: bit k of that is bit e of
+  // found[j][k], with `groups` words. Only the first `examples` count; there is room for all of the
+  // groups'. No sum may leave 32 bits; what a clause says has at most 14.
+  void (*sum_grades)(const uint64_t* found, size_t groups, uint32_t planes, size_t examples,
+                     size_t clauses, const int16_t* weights, size_t m, int32_t* sums);
+
   // Bit c of word r to bit r of word c, of 64 words.
   void (*transpose64)(uint64_t* words);
 

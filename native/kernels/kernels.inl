@@ -4,6 +4,8 @@
 //   Lanes     kLanes words: the same, or_of_lanes, lanes_with_bit (which lanes have a bit set)
 //   VoteMask  which of kVoteLanes examples fire
 //   VoteSum   their votes for one output in 16 bits: zero, load, store, plus
+//   Grades    what two clauses say of kPairLanes examples, side by side in 16 bits: zero, plus
+//   PairSum   votes in 32 bits: load, store, plus (grades times the two weights in each word)
 //   Mask      one flag per literal of 64: from_bits, without, forget
 //   Row       64 memory entries: load, store, plus, minus, *_saturated, clipped, include_bits,
 //             flipped_bits, near_edge_bits (included and below kMostOwed), forgets (how often
@@ -219,6 +221,64 @@ static void sum_votes(const uint64_t* found, size_t groups, size_t examples, siz
   }
 }
 
+// Two clauses at a time: a multiplication of pairs of 16 bits takes their grades and weights, and
+// adds up the products in 32 bits.
+template <uint32_t kOutputs>
+static void sum_graded_outputs(const uint64_t* found, size_t groups, uint32_t planes,
+                               size_t examples, size_t clauses, const int16_t* weights, size_t m,
+                               int32_t* sums) {
+  constexpr size_t kTogether = 16;  // pairs whose weights fit the nearest cache
+  alignas(64) uint32_t spread_out[kTogether * kOutputs * kPairLanes];
+  const size_t each = groups * planes;
+  for (size_t first = 0; first < clauses; first += 2 * kTogether) {
+    const size_t rest = clauses - first, count = rest < 2 * kTogether ? rest : 2 * kTogether;
+    const size_t pairs = (count + 1) / 2;
+    for (size_t pair = 0; pair < pairs; ++pair) {
+      for (size_t i = 0; i < kOutputs; ++i) {
+        const int16_t* weight = weights + (first + 2 * pair) * m + i;
+        const int16_t next = 2 * pair + 1 < count ? weight[m] : int16_t{0};
+        const uint32_t both = static_cast<uint16_t>(*weight) |
+                              static_cast<uint32_t>(static_cast<uint16_t>(next)) << 16;
+        uint32_t* to = spread_out + (pair * kOutputs + i) * kPairLanes;
+        for (size_t lane = 0; lane < kPairLanes; ++lane) to[lane] = both;
+      }
+    }
+    for (size_t e = 0; e < examples; e += kPairLanes) {
+      PairSum totals[kOutputs];
+      for (size_t i = 0; i < kOutputs; ++i) totals[i] = PairSum::load(sums + i * 64 * groups + e);
+      for (size_t pair = 0; pair < pairs; ++pair) {
+        const uint64_t* one = found + (first + 2 * pair) * each;
+        const uint64_t* other = 2 * pair + 1 < count ? one + each : one;  // its weight is 0
+        Grades grades = Grades::zero();
+        for (uint32_t k = 0; k < planes; ++k) {
+          grades = grades.plus(one + k * groups, other + k * groups, e, k);
+        }
+        const uint32_t* by = spread_out + pair * kOutputs * kPairLanes;
+        for (size_t i = 0; i < kOutputs; ++i) {
+          totals[i] = totals[i].plus(grades, by + i * kPairLanes);
+        }
+      }
+      for (size_t i = 0; i < kOutputs; ++i) totals[i].store(sums + i * 64 * groups + e);
+    }
+  }
+}
+
+static void sum_grades(const uint64_t* found, size_t groups, uint32_t planes, size_t examples,
+                       size_t clauses, const int16_t* weights, size_t m, int32_t* sums) {
+  constexpr size_t kMost = 12;  // sums that stay in registers
+  static constexpr decltype(&sum_graded_outputs<1>) sum[kMost] = {
+      sum_graded_outputs<1>,  sum_graded_outputs<2>,  sum_graded_outputs<3>,
+      sum_graded_outputs<4>,  sum_graded_outputs<5>,  sum_graded_outputs<6>,
+      sum_graded_outputs<7>,  sum_graded_outputs<8>,  sum_graded_outputs<9>,
+      sum_graded_outputs<10>, sum_graded_outputs<11>, sum_graded_outputs<12>};
+  const size_t parts = (m + kMost - 1) / kMost;
+  for (size_t part = 0; part < parts; ++part) {
+    const size_t i = m * part / parts, end = m * (part + 1) / parts;
+    sum[end - i - 1](found, groups, planes, examples, clauses, weights + i, m,
+                     sums + i * 64 * groups);
+  }
+}
+
 // Of every square of 2 kWidth by 2 kWidth bits on the diagonal, swaps the upper right quarter with
 // the lower left one.
 template <unsigned kWidth>
@@ -333,6 +393,7 @@ static constexpr Kernels table = {
     .add_grades = add_grades,
     .add_votes = add_votes,
     .sum_votes = sum_votes,
+    .sum_grades = sum_grades,
     .transpose64 = transpose64,
     .feedback = feedback,
     .plain_feedback = plain_feedback,

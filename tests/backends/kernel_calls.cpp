@@ -120,6 +120,12 @@ void call_sum_votes(const Kernels* kernels, const uint64_t* found, size_t groups
   kernels->sum_votes(found, groups, examples, clauses, weights, m, votes);
 }
 
+void call_sum_grades(const Kernels* kernels, const uint64_t* found, size_t groups, uint32_t planes,
+                     size_t examples, size_t clauses, const int16_t* weights, size_t m,
+                     int32_t* sums) {
+  kernels->sum_grades(found, groups, planes, examples, clauses, weights, m, sums);
+}
+
 void call_transpose64(const Kernels* kernels, uint64_t* words) { kernels->transpose64(words); }
 
 bool call_feedback(const Kernels* kernels, const Key* owed_keys, uint32_t owed,

@@ -55,6 +55,7 @@ ARGUMENTS = {
     " array",
     "add_votes": "array size array size largest array",
     "sum_votes": "array size size size array size array",
+    "sum_grades": "array size count size size array size array",
     "transpose64": "array",
     "count_misses": "array length array array",
     "move_counts": "array size size N array",
@@ -416,6 +417,32 @@ def test_sum_votes(kernels):
         kernels.sum_votes(found, groups, examples, clauses, weights, m, votes)
         np.testing.assert_array_equal(votes[:size].reshape(m, -1)[:, :examples], sums[:, :examples])
         np.testing.assert_array_equal(votes[size:], expected[size:])
+
+
+def test_sum_grades(kernels):
+    for rng in cases("sum_grades"):
+        groups, clauses, m, planes = (
+            int(rng.choice([1, 8])),
+            int(rng.integers(0, 80)),
+            int(rng.integers(1, 33)),
+            int(rng.integers(1, 14, endpoint=True)),
+        )
+        examples = int(rng.integers(1, 64 * groups, endpoint=True))
+        found = random_words(rng, (clauses, planes, groups), rng.choice([0.1, 0.9]))
+        most = 2**31 // (2**planes * max(1, clauses) * 2)  # so that no sum leaves 32 bits
+        weights = rng.integers(-min(most, 32767), min(most, 32767), (clauses, m), endpoint=True)
+        size = m * 64 * groups
+        sums = rng.integers(-1000, 1000, size + GUARD).astype(np.int32)
+        bits = words_to_bits(found).reshape(clauses, planes, 64 * groups).astype(np.int64)
+        grades = (bits << np.arange(planes)[:, None]).sum(axis=1)
+        expected = sums[:size].reshape(m, -1) + weights.T @ grades
+        behind = sums[size:].copy()
+        kernels.sum_grades(
+            found, groups, planes, examples, clauses, weights.astype(np.int16), m, sums
+        )
+        found_sums = sums[:size].reshape(m, -1)[:, :examples]
+        np.testing.assert_array_equal(found_sums, expected[:, :examples])
+        np.testing.assert_array_equal(sums[size:], behind)
 
 
 def test_transpose64(kernels):
