@@ -24,11 +24,13 @@ Clauses::Clauses(const Spec& spec, const Kernels& kernels, const int8_t* outer_m
       lists(spec.n, layout, spec.most()),
       spread(words * 32),
       valid(first_bits(spec.grid.n_literals(), words)),
+      awake(words),
       touched(spec.n),
       scratch(words) {
   const size_t features = spec.grid.n_features();
   std::copy_n(outer_weights, weights.size(), weights.data());
   for (size_t k = 0; k < spread.size(); ++k) spread[k] = cotm::spread(static_cast<uint32_t>(k));
+  std::copy_n(valid.data(), words, awake.data());
   std::fill_n(memory.data(), memory.size(), static_cast<int8_t>(-spec.N));
   for (size_t j = 0; j < spec.n; ++j) {
     const int8_t* from = outer_memory + j * 2 * features;
@@ -54,8 +56,28 @@ void Clauses::copy_to(int8_t* outer_memory, int32_t* outer_weights) const {
   }
 }
 
+void Clauses::sleep(uint64_t step) {
+  if (!spec.drop_literals) return;
+  const size_t features = spec.grid.n_features();
+  const Key key = make_key(step_key(spec.seed, step), Purpose::literals, 0, 0);
+  for (size_t l = 0; l < 2 * features; ++l) {
+    const size_t outer = outer_literal(l / 2, l % 2 != 0, features);
+    if (hash32(key, static_cast<uint32_t>(outer)) < spec.drop_literals) awake[l / 64] &= ~bit_of(l);
+  }
+  // All lists change; whoever goes back to the machine's mark makes them anew.
+  std::fill_n(touched.data(), touched.size(), uint8_t{1});
+  for (size_t j = 0; j < spec.n; ++j) list_literals(j, scratch.data());
+}
+
+void Clauses::wake() {
+  if (!spec.drop_literals) return;
+  std::copy_n(valid.data(), words, awake.data());
+  for (size_t j = 0; j < spec.n; ++j) list_literals(j, scratch.data());
+}
+
 void Clauses::list_literals(size_t clause, uint64_t* include) {
   kernels.include_bits(row(clause), words, include);
+  keep_awake(include);
   lists.rebuild(clause, include, words);
 }
 

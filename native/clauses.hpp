@@ -24,6 +24,10 @@ struct Clauses {
   // The reverse: writes memory and weights as the constructor takes them.
   void copy_to(int8_t* memory, int32_t* weights) const;
 
+  // In the pass that begins at a step some literals sleep: until `wake`, lists leave them out.
+  void sleep(uint64_t step);
+  void wake();
+
   // Makes a clause's list anew, from its row. Allocates only for more literals than it ever had.
   // `include` has room for a bit per literal.
   void list_literals(size_t clause, uint64_t* include);
@@ -31,6 +35,11 @@ struct Clauses {
   // Brings a clause's list up to date with literals that its row includes, or excludes, since then.
   void move_literals(size_t clause, const std::vector<uint32_t>& joined,
                      const std::vector<uint32_t>& left, uint64_t* include);
+
+  // Takes literals that sleep out of those that a row includes.
+  void keep_awake(uint64_t* include) const {
+    for (size_t w = 0; spec.drop_literals && w < words; ++w) include[w] &= awake[w];
+  }
 
   size_t row_entries() const { return words * 64; }
   int8_t* row(size_t clause) { return memory.data() + clause * row_entries(); }
@@ -45,6 +54,7 @@ struct Clauses {
   IncludeLists lists;
   Buffer<uint32_t> spread;   // hash32's view of each feature index
   Buffer<uint64_t> valid;    // which literals of a row are not padding
+  Buffer<uint64_t> awake;    // which of these do not sleep
   Buffer<uint8_t> touched;   // per clause: given feedback since the machine's mark
   Buffer<uint64_t> scratch;  // a bit per literal, for whoever has the clauses to itself
 };

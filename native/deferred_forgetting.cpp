@@ -34,7 +34,7 @@ void DeferredForgetting::start(uint32_t local, const uint64_t* near_edge) {
   debt.owed = debt.limit = debt.watched = 0;
   uint32_t watched = 0;
   for (size_t w = 0; w < clauses_.words; ++w) {
-    for (const uint32_t k : SetBits{near_edge[w]}) {
+    for (const uint32_t k : SetBits{near_edge[w] & clauses_.awake[w]}) {
       const size_t l = 64 * w + k;
       if (watched == room_) return;  // too many near the edge: nothing is put off
       debt.watch[watched++] = Watched::make(static_cast<uint32_t>(l), row[l]);

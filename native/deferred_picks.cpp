@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "bits.hpp"
+
 namespace cotm {
 
 namespace {
@@ -71,7 +73,7 @@ void DeferredPicks::put_off(uint32_t local, Key key, std::vector<uint32_t>& excl
     for (uint32_t k = 0; k < hits; ++k) __builtin_prefetch(entries + found[k], 1);
     for (uint32_t k = 0; k < hits; ++k) {
       int8_t& entry = entries[found[k]];
-      if (entry < 0) continue;
+      if (entry < 0 || !has_bit(clauses_.awake.data(), found[k])) continue;
       taken[debt.taken++] = found[k];
       if (entry-- == 0) excluded.push_back(found[k]);
     }
@@ -96,7 +98,8 @@ void DeferredPicks::pay(uint32_t local) {
       clauses_.kernels.pick(key, first, here, clauses_.spec.grid.n_features(), literals);
       for (uint32_t k = 0; k < here; ++k) {
         int8_t& entry = entries[literals[k]];
-        entry = static_cast<int8_t>(entry - (entry != floor));
+        const bool awake = has_bit(clauses_.awake.data(), literals[k]);
+        entry = static_cast<int8_t>(entry - (awake & (entry != floor)));
       }
     }
   }

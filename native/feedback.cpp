@@ -72,6 +72,7 @@ void RowUpdater::update(uint32_t local, Feedback& feedback, uint64_t step_key) {
       }
       move_flipped(local);
     } else {
+      clauses_.keep_awake(include_.data());
       const ListChange change =
           clauses_.lists.edit(clause, include_.data(), flipped_.data(), clauses_.words);
       if (change.added || change.removed) matcher_.list_changed(local, change);
@@ -124,7 +125,7 @@ bool RowUpdater::give_plain(const Feedback& f, int8_t* row) {
       .floor = static_cast<int8_t>(-f.N),
       .top = static_cast<int8_t>(f.top)};
   changed_.resize(clauses_.words);
-  changed_.resize(clauses_.kernels.plain_feedback(plain, clauses_.valid.data(), clauses_.words, row,
+  changed_.resize(clauses_.kernels.plain_feedback(plain, clauses_.awake.data(), clauses_.words, row,
                                                   bits(), changed_.data()));
   return !changed_.empty();
 }
@@ -139,7 +140,7 @@ void RowUpdater::literals_flipped(uint32_t local, const std::vector<uint32_t>& j
 }
 
 bool RowUpdater::give(const Feedback& feedback, int8_t* row) {
-  return clauses_.kernels.feedback(feedback, clauses_.spread.data(), clauses_.valid.data(),
+  return clauses_.kernels.feedback(feedback, clauses_.spread.data(), clauses_.awake.data(),
                                    clauses_.words, row, bits());
 }
 
@@ -151,7 +152,8 @@ bool RowUpdater::give_wide(const Feedback& f, int8_t* row) {
   for (size_t l = 0; l < clauses_.row_entries(); ++l) {
     const bool truth = f.truth && has_bit(f.truth, l);
     int32_t delta = 0;
-    const bool open = f.truth && !truth && row[l] < 0 && has_bit(clauses_.valid.data(), l);
+    const bool awake = has_bit(clauses_.awake.data(), l);
+    const bool open = f.truth && !truth && row[l] < 0;
     if (sampled) {
       delta += truth && f.grows ? static_cast<int32_t>(f.type1) : 0;
       delta -= open ? static_cast<int32_t>(f.type1) : 0;
@@ -166,7 +168,7 @@ bool RowUpdater::give_wide(const Feedback& f, int8_t* row) {
       }
     }
     if (open) delta += static_cast<int32_t>(f.type2);
-    const int32_t entry = std::clamp(row[l] + delta, -f.N, f.top);
+    const int32_t entry = std::clamp(row[l] + (awake ? delta : 0), -f.N, f.top);
     const bool flips = (entry >= 0) != (row[l] >= 0);
     changed |= flips;
     if (flips) flipped_[l / 64] |= bit_of(l);
@@ -212,10 +214,12 @@ void RowUpdater::forget(const Picks& picks) {
   uint32_t excluded[Picks::kMost];
   uint32_t count = 0;
   for (uint32_t k = 0; k < picks.count; ++k) {  // without branches: which of them hit is random
-    int8_t& entry = entries[picks.literals[k]];
-    excluded[count] = picks.literals[k];
-    count += entry == 0;
-    entry = static_cast<int8_t>(entry - (entry != floor));
+    const uint32_t l = picks.literals[k];
+    int8_t& entry = entries[l];
+    const bool awake = has_bit(clauses_.awake.data(), l);
+    excluded[count] = l;
+    count += awake & (entry == 0);
+    entry = static_cast<int8_t>(entry - (awake & (entry != floor)));
   }
   excluded_.insert(excluded_.end(), excluded, excluded + count);
   if (!picks.last) return;

@@ -78,6 +78,7 @@ void MissCounts::list_all() {
 uint16_t MissCounts::grade_long(uint32_t local, const uint64_t* truth) const {
   clauses_.kernels.include_bits(clauses_.row(range_.first + local), clauses_.words,
                                 include_.data());
+  clauses_.keep_awake(include_.data());
   size_t misses = 0;
   for (size_t w = 0; w < clauses_.words; ++w) {
     misses += static_cast<size_t>(std::popcount(include_[w] & ~truth[w]));

@@ -14,7 +14,8 @@ enum class Purpose : uint64_t {
   patch = 2,
   limit = 3,
   negative = 7,
-  clauses = 8
+  clauses = 8,
+  literals = 9
 };
 
 struct Key {

@@ -43,6 +43,7 @@ inline void require(bool condition, const char* what) {
   FIELD(int32_t, include_depth)    \
   FIELD(uint32_t, negatives)       \
   FIELD(uint32_t, drop_clauses)    \
+  FIELD(uint32_t, drop_literals)   \
   FIELD(bool, regression)
 
 #define COTM_DECLARE(type, name) type name{};

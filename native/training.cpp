@@ -18,6 +18,13 @@ Training::Slice Training::run(size_t first, size_t last, unsigned threads) {
     trainers_.resize(count);
   };
   const auto work = [&](unsigned t, Barrier& barrier) {
+    if (spec.drop_literals) {
+      if (t == 0) {
+        change.begin();
+        change.clauses().sleep(task_.step);
+      }
+      if (!barrier.wait()) return;
+    }
     // Here, so that every thread is the first to touch its own memory.
     if (!trainers_[t]) {
       trainers_[t] = std::make_unique<Trainer>(change.clauses(), t,
@@ -34,6 +41,7 @@ Training::Slice Training::run(size_t first, size_t last, unsigned threads) {
     trainers_.clear();
     throw;
   }
+  change.clauses().wake();
   change.end();
   done_ = last;
   changes_ = change.count();

@@ -131,7 +131,8 @@ def with_later_options(rng: np.random.Generator, spec: Spec) -> Spec:
 def with_newest_options(rng: np.random.Generator, spec: Spec) -> Spec:
     """Options that not every backend has."""
     shares = [0.0, 0.0, 0.1, 0.5, 0.99]
-    spec = dataclasses.replace(spec, drop_clauses=drop_threshold(rng.choice(shares)))
+    clauses, literals = drop_threshold(rng.choice(shares)), drop_threshold(rng.choice(shares))
+    spec = dataclasses.replace(spec, drop_clauses=clauses, drop_literals=literals)
     return dataclasses.replace(spec, regression=bool(rng.random() < 0.25))
 
 

@@ -1,5 +1,6 @@
-"""Clauses that sleep for a pass: which, that they do nothing, and that it is exact."""
+"""Clauses and literals that sleep for a pass: which, that they do nothing, and that it is exact."""
 
+import dataclasses
 from functools import partial
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from helpers import state
 
 import cotm
-from cotm.backends.reference import awake_clauses
+from cotm.backends.reference import awake_clauses, awake_literals
 from cotm.core.patches import PatchGrid
 from cotm.core.spec import Spec, drop_threshold
 
@@ -31,6 +32,30 @@ def test_a_share_of_the_clauses_sleeps(share):
         assert abs(found.mean() - share) <= 5 * np.sqrt(share * (1 - share) / n)
     both = (passes[0] & passes[1]).mean()
     assert abs(both - share**2) <= 5 * np.sqrt(share / n), "passes are unrelated"
+
+
+def test_a_share_of_the_literals_sleeps():
+    spec = Spec(n=1, m=1, grid=PatchGrid.flat(10_000), T=1, q=0, N=1)
+    spec = dataclasses.replace(spec, drop_literals=drop_threshold(0.3))
+    passes = [~awake_literals(spec, step) for step in (0, 60_000)]
+    assert all(abs(found.mean() - 0.3) < 0.02 for found in passes)
+    assert abs((passes[0] & passes[1]).mean() - 0.09) < 0.02, "passes are unrelated"
+    negations = passes[0].reshape(2, -1)
+    assert abs(negations.all(axis=0).mean() - 0.09) < 0.02, "a bit and its negation are too"
+
+
+@pytest.mark.parametrize("options", [{}, {"tolerance": 3, "forgetting": "sampled"}])
+@pytest.mark.parametrize("backend", ["native", "reference"])
+def test_a_literal_that_sleeps_stays_as_it_is(backend, options):
+    made = machine(backend=backend, drop_clauses=0.0, drop_literals=0.4, **options).fit(X, Y)
+    for _ in range(3):
+        before, out = made.snapshot(), ~awake_literals(made.spec, made.step_)
+        assert 0.1 < out.mean() < 0.8
+        made.partial_fit(X, Y)
+        changed = (before.memory != made.snapshot().memory).any(axis=0)
+        assert not changed[out].any() and changed[~out].all()
+        votes = made.with_state(made.snapshot()).votes(X)
+        assert np.array_equal(made.votes(X), votes), "in prediction all literals count"
 
 
 @pytest.mark.parametrize("backend", ["native", "reference"])
@@ -68,7 +93,16 @@ def test_training_counts_the_votes_of_those_awake_and_prediction_all():
     assert differ, "it would be the same with all clauses awake"
 
 
-@pytest.mark.parametrize("options", [{}, {"tolerance": 3}, {"forgetting": "sampled"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"tolerance": 3},
+        {"forgetting": "sampled"},
+        {"drop_literals": 0.3},
+        {"drop_literals": 0.3, "tolerance": 3, "forgetting": "sampled"},
+    ],
+)
 def test_slices_threads_and_stops_change_nothing(options):
     whole = machine(**options, n_jobs=1).fit(X, Y, epochs=3)
     stops = [1, 4, 2]  # after as many slices of a pass, the first of which are small
@@ -89,7 +123,7 @@ def test_slices_threads_and_stops_change_nothing(options):
 
 
 def test_a_resumed_training_has_the_same_sleepers(tmp_path):
-    make = partial(cotm.CoTMClassifier, 60, drop_clauses=0.5, random_state=3)
+    make = partial(cotm.CoTMClassifier, 60, drop_clauses=0.5, drop_literals=0.2, random_state=3)
     y = Y[:, 0]
     whole = make(epochs=6).fit(X, y)
     make(epochs=2).fit(X, y).save(tmp_path / "m.cotm")
@@ -97,7 +131,8 @@ def test_a_resumed_training_has_the_same_sleepers(tmp_path):
     assert state(again.set_params(epochs=6).fit(X, y, resume=True)) == state(whole)
 
 
+@pytest.mark.parametrize("name", ["drop_clauses", "drop_literals"])
 @pytest.mark.parametrize("share", [1.0, -0.1, "half", None, True])
-def test_shares_are_checked(share):
-    with pytest.raises(ValueError, match=r"drop_clauses=.* must be from 0 to 0\.99"):
-        machine(drop_clauses=share)
+def test_shares_are_checked(share, name):
+    with pytest.raises(ValueError, match=rf"{name}=.* must be from 0 to 0\.99"):
+        machine(**{name: share})

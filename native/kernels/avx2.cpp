@@ -288,6 +288,9 @@ struct Row {
         static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpgt_epi8(limit, high)));
     return (low_half | high_half << 32) & include_bits();
   }
+  Row only(const Mask& mask) const {
+    return {_mm256_and_si256(low, mask.low), _mm256_and_si256(high, mask.high)};
+  }
   Row plus(const Mask& mask) const {
     return {_mm256_sub_epi8(low, mask.low), _mm256_sub_epi8(high, mask.high)};
   }

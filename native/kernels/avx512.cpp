@@ -192,6 +192,7 @@ struct Row {
   uint64_t near_edge_bits() const {
     return _mm512_cmplt_epu8_mask(entries, _mm512_set1_epi8(kMostOwed));
   }
+  Row only(const Mask& mask) const { return {_mm512_maskz_mov_epi8(mask.bits, entries)}; }
   Row plus(const Mask& mask, int8_t times = 1) const {
     return {_mm512_mask_add_epi8(entries, mask.bits, entries, _mm512_set1_epi8(times))};
   }

@@ -208,6 +208,11 @@ struct Row {
     }
     return bits;
   }
+  Row only(const Mask& mask) const {
+    Row r;
+    for (int l = 0; l < 64; ++l) r.entries[l] = static_cast<int8_t>(mask.flags[l] * entries[l]);
+    return r;
+  }
   Row plus(const Mask& mask, int8_t times = 1) const {
     Row r;
     for (int l = 0; l < 64; ++l) {

@@ -11,7 +11,7 @@ static uint32_t plain_feedback_as(const PlainFeedback& f, const uint64_t* valid,
     const uint64_t included = before.include_bits();
     const uint64_t open = valid[w] & ~(f.truth[w] | included);
     Row delta = Row::zero().plus(Mask::from_bits(open), f.to_open);
-    if constexpr (kTrue) delta = delta.plus(Mask::from_bits(f.truth[w]), f.to_true);
+    if constexpr (kTrue) delta = delta.plus(Mask::from_bits(f.truth[w] & valid[w]), f.to_true);
     const Row after = before.plus_saturated(delta).clipped(f.floor, f.top);
     after.store(row);
     if constexpr (kUp) {

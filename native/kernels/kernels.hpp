@@ -158,7 +158,8 @@ struct Kernels {
   void (*transpose64)(uint64_t* words);
 
   // Updates a memory row; returns whether the feedback changed which literals are included.
-  // spread: of every feature's index, see randomness.hpp. valid: the literals that are no padding.
+  // spread: of every feature's index, see randomness.hpp. valid: the literals that may change,
+  // which are no padding and do not sleep.
   bool (*feedback)(const Feedback& feedback, const uint32_t* spread, const uint64_t* valid,
                    size_t words, int8_t* row, const RowBits& bits);
 

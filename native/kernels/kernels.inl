@@ -7,7 +7,8 @@
 //   Grades    what two clauses say of kPairLanes examples, side by side in 16 bits: zero, plus
 //   PairSum   votes in 32 bits: load, store, plus (grades times the two weights in each word)
 //   Mask      one flag per literal of 64: from_bits, without, forget
-//   Row       64 memory entries: load, store, plus, minus, *_saturated, clipped, include_bits,
+//   Row       64 memory entries: load, store, only (what a mask has), plus, minus, *_saturated,
+//   clipped, include_bits,
 //             flipped_bits, near_edge_bits (included and below kMostOwed), forgets (how often
 //             each literal is forgotten)
 // and the functions select64, pick_lanes, interleave_many and less_misses.
@@ -306,10 +307,11 @@ static void transpose64(uint64_t* words) {
 // registers. It only takes away, so the floor alone can be met. kDeep: the floor is that of an
 // int8, and saturation clips.
 template <bool kDeep>
-static __attribute__((noinline)) void pay(const Feedback& f, const uint32_t* spread, size_t words,
-                                          int8_t* row) {
+static __attribute__((noinline)) void pay(const Feedback& f, const uint32_t* spread,
+                                          const uint64_t* valid, size_t words, int8_t* row) {
   for (size_t w = 0; w < words; ++w, spread += 32, row += 64) {
-    const Row forgets = Row::forgets(spread, f.owed_keys, f.owed, f.q);
+    Row forgets = Row::forgets(spread, f.owed_keys, f.owed, f.q);
+    if (valid[w] != ~uint64_t{0}) forgets = forgets.only(Mask::from_bits(valid[w]));
     const Row after = Row::load(row).minus_saturated(forgets);
     (kDeep ? after : after.clipped(-f.N, f.top)).store(row);
   }
@@ -320,7 +322,7 @@ template <bool kDeep>
 static bool feedback_as(const Feedback f, const uint32_t* spread, const uint64_t* valid,
                         size_t words, int8_t* row, const RowBits bits) {
   uint64_t changed = 0;
-  if (f.owed) (f.N == 128 ? pay<true> : pay<false>)(f, spread, words, row);
+  if (f.owed) (f.N == 128 ? pay<true> : pay<false>)(f, spread, valid, words, row);
   for (size_t w = 0; w < words; ++w, spread += 32, row += 64) {
     const Row before = Row::load(row);
     Row delta = Row::zero();
@@ -342,6 +344,7 @@ static bool feedback_as(const Feedback f, const uint32_t* spread, const uint64_t
       }
       if (f.type2) delta = delta.plus(Mask::from_bits(open), static_cast<int8_t>(f.type2));
     }
+    if (valid[w] != ~uint64_t{0}) delta = delta.only(Mask::from_bits(valid[w]));
     Row after = before.plus_saturated(delta);
     if constexpr (!kDeep) after = after.clipped(-f.N, f.top);
     after.store(row);

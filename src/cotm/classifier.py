@@ -85,6 +85,9 @@ class CoTMClassifier(TsetlinClassifier):
     drop_clauses : float or cotm.Schedule, default=0.0
         0 to 0.99: share of the clauses that sleep in each epoch, or call of ``partial_fit``: they
         neither vote nor learn in it. In prediction all vote.
+    drop_literals : float or cotm.Schedule, default=0.0
+        0 to 0.99: share of the literals that sleep in each epoch: no clause asks for them or
+        learns about them in it. In prediction all count.
     booleanize : "auto", None, or transformer, default="auto"
         How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
@@ -234,6 +237,7 @@ class CoTMClassifier(TsetlinClassifier):
         include_depth: int | str | None = "auto",
         negatives: str = "auto",
         drop_clauses: float | Schedule = 0.0,
+        drop_literals: float | Schedule = 0.0,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -270,6 +274,7 @@ class CoTMClassifier(TsetlinClassifier):
         self.include_depth = include_depth
         self.negatives = negatives
         self.drop_clauses = drop_clauses
+        self.drop_literals = drop_literals
         self.booleanize = booleanize
         self.augment = augment
         self.class_weight = class_weight
@@ -344,6 +349,7 @@ class TMClassifier(TsetlinClassifier):
         include_depth: int | str | None = "auto",
         negatives: str = "auto",
         drop_clauses: float | Schedule = 0.0,
+        drop_literals: float | Schedule = 0.0,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -381,6 +387,7 @@ class TMClassifier(TsetlinClassifier):
         self.include_depth = include_depth
         self.negatives = negatives
         self.drop_clauses = drop_clauses
+        self.drop_literals = drop_literals
         self.booleanize = booleanize
         self.augment = augment
         self.class_weight = class_weight

@@ -95,6 +95,7 @@ class CoTMRegressor(TsetlinRegressor):
         growth_limit: int | str | None = "auto",
         include_depth: int | str | None = "auto",
         drop_clauses: float | Schedule = 0.0,
+        drop_literals: float | Schedule = 0.0,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
         shuffle: bool = True,
@@ -126,6 +127,7 @@ class CoTMRegressor(TsetlinRegressor):
         self.growth_limit = growth_limit
         self.include_depth = include_depth
         self.drop_clauses = drop_clauses
+        self.drop_literals = drop_literals
         self.booleanize = booleanize
         self.augment = augment
         self.shuffle = shuffle

@@ -459,6 +459,12 @@ def forgotten(keys, literals, q):
     return sum(((draws(key, literals) < q).astype(np.int64) for key in keys), np.int64(0))
 
 
+def awake_literals(rng, words):
+    """Flags of the literals that are no padding, and of which some may sleep."""
+    valid = np.arange(64 * words) < 64 * words - int(rng.integers(64))
+    return valid & (rng.random(64 * words) < rng.choice([0.5, 1.0]))
+
+
 def test_feedback(kernels):
     most_owed = kernels.library.most_owed()
     for rng in cases("feedback"):
@@ -470,10 +476,10 @@ def test_feedback(kernels):
         owed, fires = int(rng.choice([0, 1, most_owed])), bool(rng.integers(2))
         type2 *= fires
         literals = np.arange(64 * words)
-        valid = literals < 64 * words - int(rng.integers(64))
-        truth = (rng.random(64 * words) < 0.5) & valid
+        valid = awake_literals(rng, words)
+        truth = rng.random(64 * words) < 0.5
         row = np.full(64 * words + GUARD, 99, np.int8)
-        row[: 64 * words] = np.where(valid, rng.integers(-N, top, 64 * words, endpoint=True), -N)
+        row[: 64 * words] = rng.integers(-N, top, 64 * words, endpoint=True)
         owed_keys = np.array([random_key(rng) for _ in range(owed)], np.uint64)
         keys = np.array([random_key(rng) for _ in range(type1)], np.uint64)
         with np.errstate(over="ignore"):
@@ -483,7 +489,8 @@ def test_feedback(kernels):
         def clip(entries, N=N, top=top):
             return np.clip(entries, -N, top)
 
-        before = clip(row[: 64 * words].astype(np.int64) - forgotten(owed_keys, literals, q))
+        owes = valid * forgotten(owed_keys, literals, q)
+        before = clip(row[: 64 * words].astype(np.int64) - owes)
         forgets = forgotten(keys, literals, q)
         if fires:
             # A strict clause that fires includes nothing that is false, or the kernel is not asked.
@@ -492,7 +499,7 @@ def test_feedback(kernels):
             delta = np.where(truth, memorized, type2 * open_ - forgets)
         else:
             delta = -forgets
-        after = clip(before + delta)
+        after = clip(before + valid * delta)
 
         outputs = [random_words(rng, words + GUARD) for _ in range(3)]
         behind = [out[words:].copy() for out in outputs]
@@ -517,12 +524,12 @@ def test_plain_feedback(kernels):
         top = N - 1 if rng.random() < 0.5 else int(rng.choice([0, 5, 127]))
         to_true = int(rng.choice([0, 1, 2, 127]))
         to_open = int(rng.choice([-127, -1, 0, 1, 3, 127]))
-        valid = np.arange(64 * words) < 64 * words - int(rng.integers(64))
-        truth = (rng.random(64 * words) < 0.5) & valid
+        valid = awake_literals(rng, words)
+        truth = rng.random(64 * words) < 0.5
         row = np.full(64 * words + GUARD, 99, np.int8)
-        row[: 64 * words] = np.where(valid, rng.integers(-N, top, 64 * words, endpoint=True), -N)
+        row[: 64 * words] = rng.integers(-N, top, 64 * words, endpoint=True)
         before = row[: 64 * words].astype(np.int64)
-        delta = np.where(truth, to_true, to_open * (valid & (before < 0)))
+        delta = valid * np.where(truth, to_true, to_open * (before < 0))
         after = np.clip(before + delta, -N, top)
         flips = ((before >= 0) != (after >= 0)).reshape(words, 64)
         outputs = [random_words(rng, words) for _ in range(2)]

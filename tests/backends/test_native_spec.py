@@ -67,7 +67,7 @@ BEYOND = [
     ({"grid": PatchGrid(4, 5, 1, 2, 6)}, "must fit into the image"),
 ]
 #: Numbers that do no harm, whatever they are, as long as their type holds them.
-HARMLESS = {"max_literals", "growth_limit", "seed", "drop_clauses"}
+HARMLESS = {"max_literals", "growth_limit", "seed", "drop_clauses", "drop_literals"}
 
 
 def test_every_number_of_a_spec_has_limits():

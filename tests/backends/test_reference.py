@@ -71,7 +71,9 @@ def naive_step(spec, memory, weights, patches, target, scale, step, began):
     """One training step, loop by loop, as the appendix says it; ``began``: the pass's first."""
     key, pass_key = step_key(spec.seed, step), step_key(spec.seed, began)
     n, m, L, o = spec.n, spec.m, spec.grid.n_literals, spec.grid.n_features
-    included = [[k for k in range(L) if memory[j][k] >= 0] for j in range(n)]
+    hashes = hash32(make_key(pass_key, Purpose.LITERALS), np.arange(L, dtype=np.uint32))
+    known = [int(h) >= spec.drop_literals for h in hashes]
+    included = [[k for k in range(L) if memory[j][k] >= 0 and known[k]] for j in range(n)]
     graded = [[naive_grade(spec, included[j], x) for x in patches] for j in range(n)]
     draws = [int(hash32(make_key(pass_key, Purpose.CLAUSES), j)) for j in range(n)]
     asleep = [draw < spec.drop_clauses for draw in draws]
@@ -99,6 +101,8 @@ def naive_step(spec, memory, weights, patches, target, scale, step, began):
             draw_key = make_key(key, Purpose.DRAW, i, j)
             picked = naive_picks(spec, draw_key) if spec.picks >= 0 else []
             for k in range(L):
+                if not known[k]:
+                    continue
                 word = int(hash32(draw_key, k % o))
                 forget = (word & 0xFFFF if k < o else word >> 16) < spec.q
                 if spec.picks >= 0:  # sampled
@@ -160,5 +164,6 @@ def test_small_configurations_cover_the_options():
     assert any(spec.tolerance > 1 and spec.picks < 0 for spec in specs)
     assert any(not spec.grid.is_flat for spec in specs)
     assert any(0 < spec.drop_clauses < 2**32 * 0.9 for spec in specs)
+    assert any(0 < spec.drop_literals < 2**32 * 0.9 for spec in specs)
     assert {spec.negatives for spec in specs if spec.m > 2} == {0, 1, 2}
     assert any(spec.regression and spec.m > 1 for spec in specs)

@@ -147,7 +147,7 @@ def test_the_reference_uses_every_part_of_a_spec(name):
     """A field that changes nothing is one that the definition has forgotten."""
     change = {"T": 3, "q": 40000, "N": 3, "max_literals": 1, "max_weight": 1, "seed": 99}
     change |= {"tolerance": 3, "picks": 100_000, "growth_limit": 1, "include_depth": 1}
-    change |= {"negatives": 1, "drop_clauses": 2**31}
+    change |= {"negatives": 1, "drop_clauses": 2**31, "drop_literals": 2**31}
     # Only outputs that own their clauses know weights that are not learned.
     base = Spec(
         n=9, m=3, grid=PatchGrid.flat(5), T=9, q=6554, N=20, sharing=name != "learn_weights"

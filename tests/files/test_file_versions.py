@@ -303,6 +303,7 @@ def bits_model():
         include_depth=20,
         negatives="focused",
         drop_clauses=0.3,
+        drop_literals=0.2,
         scoring="f1_macro",
         weighted=False,
         booleanize=None,

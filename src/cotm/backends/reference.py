@@ -81,6 +81,12 @@ def awake_clauses(spec: Spec, step: int) -> Bool:
     return hash32(key, np.arange(spec.n, dtype=U32)) >= spec.drop_clauses
 
 
+def awake_literals(spec: Spec, step: int) -> Bool:
+    """Which literals count, and are learned about, in the pass that begins at a step, (L,)."""
+    key = make_key(step_key(spec.seed, step), Purpose.LITERALS)
+    return hash32(key, np.arange(spec.grid.n_literals, dtype=U32)) >= spec.drop_literals
+
+
 def speakers(spec: Spec, votes: Int, target: NDArray[np.uint8], key: np.uint64) -> Bool:
     """The outputs that may give feedback, (m,): those with target 1, and of the others all or one.
 
@@ -244,11 +250,11 @@ class ReferenceBackend:
         last: int | None = None,
     ) -> TrainCounts:
         hits = correct = missed = 0
-        awake = awake_clauses(self.spec, step)
+        awake = awake_clauses(self.spec, step), awake_literals(self.spec, step)
         for offset, index in enumerate(order[first:last], start=first):
             scale = scales[index if len(scales) > 1 else 0]
             literals, target = patch_literals(data, index), targets[index]
-            votes = self._step(literals, target, scale, awake, step + offset)
+            votes = self._step(literals, target, scale, *awake, step + offset)
             if self.spec.regression:
                 missed += int(np.abs(target.astype(np.int64) - votes).sum())
             else:
@@ -268,11 +274,12 @@ class ReferenceBackend:
         target: NDArray[np.uint8 | np.int32],
         scale: NDArray[np.uint64],
         awake: Bool,
+        known: Bool,
         step: int,
     ) -> Int:
         spec, memory, weights = self.spec, self._memory, self._weights
         key = step_key(spec.seed, step)
-        actions = include(memory)
+        actions = include(memory) & known
         graded = grades(spec, actions, literals)  # an empty clause fires in training
         outputs = np.where(awake, graded.max(axis=1), 0)
         fires = outputs > 0
@@ -284,7 +291,7 @@ class ReferenceBackend:
         selected_1, selected_2 = selected_1 & awake[:, None], selected_2 & awake[:, None]
         fires_at = (graded == outputs[:, None]) & fires[:, None]
         chosen = literals[choose_patches(fires_at, key)]
-        delta = feedback(spec, fires, chosen, selected_1, selected_2, actions, key)
+        delta = feedback(spec, fires, chosen, selected_1, selected_2, actions, key) * known
         self._memory = update_memory(spec, memory, delta, key)
         self._weights = update_weights(spec, weights, fires, selected_1 | selected_2, wanted)
         return votes

@@ -242,6 +242,13 @@ class MachineParameters:
         pooled=first,
         scheduled=True,
     )
+    drop_literals: float = _option(
+        0.0,
+        Real(0.0, MAX_DROPPED),
+        "Share of the conditions that sit out each epoch: rules go by the others, and learn those.",
+        pooled=first,
+        scheduled=True,
+    )
     sharing: bool = _option(
         True, Flag(), "Whether all outputs share the clauses, or each owns some.", is_kind=True
     )

@@ -37,6 +37,7 @@ class Purpose(IntEnum):
     SPLIT = 6  # which examples are held out for early stopping
     NEGATIVE = 7  # which output with target 0 gives feedback
     CLAUSES = 8  # which clauses sleep for a pass
+    LITERALS = 9  # which literals do
     AUGMENT = 10  # how an image is changed in a pass
 
 

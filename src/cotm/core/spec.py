@@ -49,6 +49,7 @@ class Spec:
     include_depth: int = 0  # entries lie below it; 0: below N
     negatives: int = 0  # one of Negatives
     drop_clauses: int = 0  # a clause sleeps for a pass iff its 32-bit draw is below this
+    drop_literals: int = 0  # and so does a literal, in all clauses
     regression: bool = False  # targets are votes to come near, instead of 0 and 1
 
     @classmethod
@@ -76,6 +77,7 @@ class Spec:
             include_depth=parameters.include_depth or 0,
             negatives=int(Negatives[parameters.negatives.upper()]),
             drop_clauses=drop_threshold(parameters.drop_clauses),
+            drop_literals=drop_threshold(parameters.drop_literals),
             regression=parameters.regression,
         )
 

@@ -39,6 +39,7 @@ LATER_OPTIONS: dict[str, Any] = {
     "augment": None,
     "negatives": "all",
     "drop_clauses": 0.0,
+    "drop_literals": 0.0,
     "scoring": None,
     "preset": "paper",
 }

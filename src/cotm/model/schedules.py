@@ -19,11 +19,11 @@ _DECIMALS = Context(prec=40, rounding=ROUND_HALF_EVEN)
 class Schedule(BaseEstimator):  # type: ignore[misc]
     """A learning option's value for every epoch, in place of one value for all of them.
 
-    For ``T``, ``s``, ``tolerance`` and ``drop_clauses`` of the classifiers. The value depends on
-    the number of the epoch alone, as ``history_`` counts them, so that a training that goes on,
-    from a file or by ``warm_start`` or ``partial_fit``, has the values of one that was never
-    interrupted. Model files hold it as they hold the parameter. It is worked out in whole numbers
-    and decimals, so that it is the same on every computer.
+    For ``T``, ``s``, ``tolerance``, ``drop_clauses`` and ``drop_literals`` of the classifiers. The
+    value depends on the number of the epoch alone, as ``history_`` counts them, so that a training
+    that goes on, from a file or by ``warm_start`` or ``partial_fit``, has the values of one that
+    was never interrupted. Model files hold it as they hold the parameter. It is worked out in whole
+    numbers and decimals, so that it is the same on every computer.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ struct Spec {
   u64 seed;
   u32 tolerance, growth_limit, include_depth;
   u32 negatives;  // none drawn, one evenly, one by its votes
-  u32 drop_clauses;
+  u32 drop_clauses, drop_literals;
   u32 regression;
   i64 picks;
   __device__ i64 clip_weight(i64 weight) const;
