@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .core.state import Snapshot as Snapshot
     from .estimator.checkpoint import Checkpoint as Checkpoint
     from .estimator.training import Callback as Callback
+    from .explaining.counterfactuals import Counterfactual as Counterfactual
     from .explaining.explanation import Explanation as Explanation
     from .explaining.spoken import SpokenRule as SpokenRule
     from .exporting import CannotExportError as CannotExportError
@@ -54,6 +55,7 @@ _HOMES = {
     "CoTMComposite": "composite",
     "CoTMRegressor": "regressor",
     "Condition": "conditions",
+    "Counterfactual": "explaining.counterfactuals",
     "EdgeThermometer": "booleanize",
     "Explanation": "explaining.explanation",
     "GradientHistogram": "booleanize",

@@ -36,6 +36,19 @@ def with_random_clauses(model: Any, rng: np.random.Generator, density: float = 0
     return model
 
 
+def with_clauses(model: Any, literals: Any, weights: Any) -> Any:
+    """The model with these clauses alone."""
+    machine = model.machine_
+    snapshot = machine.snapshot()
+    memory = np.full_like(snapshot.memory, -1)
+    every = np.zeros_like(snapshot.weights)
+    for j, (some, weight) in enumerate(zip(literals, weights, strict=True)):
+        memory[j, some] = 0
+        every[j] = weight
+    machine.load_state(machine.spec.grid, Snapshot(memory, every, snapshot.step))
+    return model
+
+
 def table(rng: np.random.Generator, rows: int = 12) -> pd.DataFrame:
     """Numbers, categories, a bit and missing values."""
     numbers = rng.integers(0, 5, rows).astype(float)

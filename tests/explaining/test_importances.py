@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from explained_models import small, table
+from explained_models import small, table, with_clauses
 from sklearn.datasets import load_iris
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.inspection import partial_dependence as by_sklearn
@@ -16,19 +16,6 @@ import cotm
 from cotm import CoTMClassifier
 
 IRIS, SPECIES = load_iris(return_X_y=True)
-
-
-def with_clauses(model, literals, weights):
-    """The model with these clauses alone."""
-    machine = model.machine_
-    snapshot = machine.snapshot()
-    memory = np.full_like(snapshot.memory, -1)
-    every = np.zeros_like(snapshot.weights)
-    for j, (some, weight) in enumerate(zip(literals, weights, strict=True)):
-        memory[j, some] = 0
-        every[j] = weight
-    machine.load_state(machine.spec.grid, cotm.Snapshot(memory, every, snapshot.step))
-    return model
 
 
 def bits_model(**parameters):

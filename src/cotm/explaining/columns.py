@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..booleanize.base import TableBooleanizer
+from ..booleanize.encodings import ColumnCode
 from ..booleanize.frames import Column, default_names
 from ..core.examples import Examples
 from ..model.inputs import InputReader
@@ -79,6 +80,10 @@ class Columns:
     def places(self, member: int, column: int) -> NDArray[np.intp]:
         """The bits of a member that are of a column."""
         return np.flatnonzero(self.of_bits[member] == column)
+
+    def codes(self, column: int) -> list[ColumnCode]:
+        """How the members read a column that is not a bit already."""
+        return [made.codes_[column] for made in self.booleanizers if made is not None]
 
     def bits(self, member: int, column: int, cells: Sequence[Any]) -> NDArray[np.uint8]:
         """What a member makes of cells of a column, (cells, its bits of the column)."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .counterfactuals import Counterfactual, counterfactual
 from .dependence import PartialDependence, partial_dependence
 from .explaining import explain
 from .explanation import Explanation
@@ -62,6 +63,71 @@ class Explaining:
         no (... %): mainly because not x1 (+... votes); against it speaks x0 (-...).
         """
         return explain(self._voters(), X, background, rules=rules, random_state=random_state)
+
+    def counterfactual(
+        self,
+        x: Any,
+        label: Any = None,
+        *,
+        features: Any = None,
+        keep: Any = (),
+        values: Any = None,
+        missing: bool = False,
+        max_changes: int = 6,
+        max_tries: int = 100_000,
+    ) -> Counterfactual | None:
+        """Find the smallest change of an example after which something else is predicted.
+
+        As few columns as possible change, and of changes of as many columns the one that crosses
+        the fewest thresholds. All changes of one column are tried, and all of two where they are
+        no more than ``max_tries``; beyond that the most promising ones, each with one column
+        more. ``is_smallest`` says whether a smaller change is ruled out.
+
+        Parameters
+        ----------
+        x : array, sparse matrix, or frame of one row
+            The example. Images must be of bits, which are then what changes.
+        label : optional
+            What is to be predicted; by default anything else. With several labels the one that is
+            to come or to go, which must be named.
+        features : optional
+            Names or numbers of the columns that may change; by default all.
+        keep : optional
+            Names or numbers of columns that may not.
+        values : like X, optional
+            Examples whose cells may be taken. By default numbers lie just beyond a threshold, and
+            any category that the model knows will do.
+        missing : bool, default=False
+            Whether cells may become missing.
+        max_changes : int, default=6
+            Columns that may change at the most.
+        max_tries : int, default=100_000
+            How many changes of two columns are tried, and of any more.
+
+        Returns
+        -------
+        :class:`cotm.Counterfactual`, or None where no such change was found
+
+        Examples
+        --------
+        >>> from cotm import CoTMClassifier
+        >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 50
+        >>> y = ["no", "no", "no", "yes"] * 50
+        >>> model = CoTMClassifier(10, T=20, s=3, random_state=0).fit(X, y)
+        >>> print(model.counterfactual([1, 0]))
+        yes instead of no, if x1 were 1 instead of 0.
+        """
+        return counterfactual(
+            self._voters(),
+            x,
+            label,
+            features=features,
+            keep=keep,
+            values=values,
+            missing=missing,
+            max_changes=max_changes,
+            max_tries=max_tries,
+        )
 
     @property
     def class_importances_(self) -> NDArray[np.float64]:

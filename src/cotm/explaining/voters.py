@@ -75,6 +75,16 @@ class Voter:
             weights=np.array(weights, dtype=np.int64).reshape(len(clauses), machine.spec.m),
         )
 
+    @property
+    def read_bits(self) -> NDArray[np.bool_]:
+        """Which bits of an example any clause may read."""
+        grid = self.fitted.reader.grid
+        assert grid is not None
+        found = np.full(np.prod(grid.image_shape), self.features.image_shape is not None)
+        if self.features.image_shape is None:
+            found[self.pool.features] = True
+        return found
+
     def read(self, X: Any) -> Examples:
         """The bits of its part of X."""
         return self.fitted.reader.read(self.part_of(X)).on_host()

@@ -39,6 +39,11 @@ def value_text(value: Any) -> str:
     return str(value)
 
 
+def cell_text(value: Any) -> str:
+    """A cell in a sentence; None is missing."""
+    return "missing" if value is None else value_text(value)
+
+
 def test_text(reason: Reason, *, bits: bool, known: bool = True) -> str:
     """What is so, as in ``age is 37``."""
     if bits and reason.value is not None:
