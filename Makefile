@@ -5,7 +5,7 @@ PIP := $(VENV)/bin/pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -type f -not -name '*.pyc')
 
 .PHONY: help demo test test-matrix test-cuda lint format bench bench-full bench-gpu cuda-tools \
-  sanitize sanitize-cuda clean
+  sanitize sanitize-cuda wheels clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make test-cuda  the tests of the CUDA backend, and those of behaviour on it"
 	@echo "make sanitize  the native tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make sanitize-cuda  some CUDA tests under NVIDIA's memcheck and racecheck"
+	@echo "make wheels    the sdist, and wheels for this kind of Linux, installed and tried; in dist/"
 	@echo "make clean     remove everything that was built"
 
 # Says what is missing before anything fails in an obscure way.
@@ -141,5 +142,15 @@ sanitize-cuda: $(DEVELOPMENT) cuda-tools
 	COTM_CUDA_FLAGS=-DCOTM_RACECHECK compute-sanitizer --tool racecheck --error-exitcode 1 \
 	  $(VENV)/bin/python -m pytest $(SANITIZED)
 
+# zig's compiler is large, so what makes wheels is installed only here.
+$(VENV)/.release: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --quiet $$($(VENV)/bin/python packaging/extra.py release)
+	@touch $@
+
+# Pythons are those of COTM_PYTHONS, or python3.10 to python3.14 on the path.
+wheels: $(VENV)/.release
+	$(VENV)/bin/python packaging/wheels.py
+	$(VENV)/bin/python packaging/check.py
+
 clean:
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

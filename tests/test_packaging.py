@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
+import shutil
 import subprocess
 import sys
+import tarfile
 
 import pytest
 from command_line import hiding
 from test_layers import MODULES, ROOT, SOURCE
+
+import cotm
 
 try:
     import tomllib
@@ -104,3 +110,48 @@ with _shown("a.gz", 0, 1_500_000) as advance:
         "rich",
     )
     assert (done.returncode, done.stderr) == (0, "downloading a.gz (1.5 MB)\n")
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory):
+    """The sources as they are published, made where there is no git: names and contents."""
+    building = pytest.importorskip(
+        "scikit_build_core.build", reason="the build's tools are missing"
+    )
+    pytest.importorskip("hatch_fancy_pypi_readme", reason="the build's tools are missing")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=False
+    )
+    if listed.returncode:
+        pytest.skip("this is no clone")
+    tree, built = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("built")
+    names = {name for name in listed.stdout.decode().split("\0") if name}
+    for name in names:
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, tree / name)
+    before = os.getcwd()
+    os.chdir(tree)
+    try:
+        path = built / building.build_sdist(str(built))
+    finally:
+        os.chdir(before)
+    with tarfile.open(path) as archive:
+        found = {m.name.partition("/")[2]: m for m in archive.getmembers() if m.isfile()}
+        about = archive.extractfile(found["PKG-INFO"]).read().decode()
+    return names, {*found}, about
+
+
+def test_the_sdist_is_complete_without_git(sdist):
+    tracked, found, _ = sdist
+    left_out = {name for name in tracked if name.startswith((".ci/", ".github/"))}
+    assert found == tracked - left_out | {"PKG-INFO"}
+
+
+def test_what_is_published_says_what_it_is(sdist):
+    *_, about = sdist
+    head, _, description = about.partition("\n\n")
+    assert f"Version: {cotm.__version__}\n" in head and "License-Expression: MIT" in head
+    assert "Author: " in head and "Requires-Python: >=3.10" in head
+    for target in re.findall(r"\]\(([^)]*)\)", description):
+        assert target.startswith("https:"), f"the description links to {target}, which is nowhere"
+    assert "# cotm" in description and "](docs" not in description
