@@ -223,3 +223,18 @@ def test_machine_wants_whole_votes():
         machine.fit(X, [0.5, 1, 2, 3])
     with pytest.raises(ValueError, match="quantities have no classes"):
         cotm.Machine(10, T=20, regression=True, negatives="drawn")
+
+
+def test_explanations_add_up_to_the_prediction(friedman):
+    X, X_test, y, _ = friedman
+    Y = np.column_stack([y, -2.0 * y])
+    for target in (y, Y):
+        model = small(n_clauses=20, average=2).fit(X, target)
+        said = model.explain(X_test[:6], background=X[:8])
+        total = said.base + said.contributions.sum(axis=1)
+        assert np.allclose(total, model.predict(X_test[:6]).reshape(total.shape))
+        assert np.allclose(said.base, model.predict(X[:8]).reshape(8, -1).mean(axis=0))
+    assert said[0].sentence(label=1).startswith("1: ") and ": raised by" in said[0].sentence()
+    assert '"prediction": [' in said.to_json()
+    with pytest.raises(ValueError, match="quantities have no probabilities"):
+        said.probabilities  # noqa: B018

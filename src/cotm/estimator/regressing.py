@@ -12,6 +12,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_consistent_length
 
 from ..core.checks import check_number
+from ..explaining.explaining import explain
+from ..explaining.explanation import Explanation
 from ..model.fitted import Fitted
 from ..model.inputs import QUANTITY_BITS
 from .base import TsetlinEstimator
@@ -109,6 +111,20 @@ class TsetlinRegressor(RegressorMixin, TsetlinEstimator):  # type: ignore[misc]
         examples = fitted.reader.read(X)
         votes, states = fitted.machine.votes_of_states(examples, n_jobs=self.n_jobs)
         return fitted.scaling.quantities(votes, states)
+
+    def explain(
+        self, X: Any, background: Any = None, *, rules: bool = True, random_state: Any = 0
+    ) -> Explanation:
+        """Tell why examples are predicted as they are.
+
+        As :meth:`cotm.CoTMClassifier.explain`, in the units of y: ``base``, the mean prediction
+        for the background, and the contributions of the columns of X add up to the prediction.
+        """
+        voters = self._voters()
+        said = explain(voters, X, background, rules=rules, random_state=random_state)
+        fitted = voters.members[0].fitted
+        assert fitted.scaling is not None
+        return said.in_quantities(fitted.scaling, fitted.machine.n_states_)
 
     @property
     def offset_(self) -> NDArray[np.float64]:

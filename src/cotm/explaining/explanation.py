@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from ..core.checks import check_integer
 from ..model.outputs import outputs_for
 from ..model.probabilities import Sharpness, probabilities
+from ..model.quantities import Scaling
 from .games import Exact, Games
 from .html import explanation_html
 from .spoken import SpokenRule
-from .wording import Reason, plain, sentence
+from .wording import Reason, plain, quantity_sentence, sentence, value_text
 
 #: Arrays with a row for each example.
 _BY_EXAMPLE = ("predictions", "votes", "contributions", "feature_values", "patch_votes", "_margins")
@@ -26,7 +27,8 @@ _BY_EXAMPLE = ("predictions", "votes", "contributions", "feature_values", "patch
 class Explanation:
     """Why a model predicts what it predicts, for some examples.
 
-    ``base + contributions.sum(axis=1)`` are the votes, up to the rounding of floats.
+    ``base + contributions.sum(axis=1)`` are the votes, up to the rounding of floats; of a regressor
+    they are its predictions, and :meth:`exact` alone counts in votes.
     ``docs/explaining.md`` says how contributions are defined. It has a length, and
     ``explanation[i]`` is that of one example.
 
@@ -77,6 +79,7 @@ class Explanation:
     _games: Games | None = field(repr=False)
     _margins: NDArray[np.float64] = field(repr=False)
     _sharpness: Sharpness = field(repr=False)
+    is_quantity: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -117,7 +120,21 @@ class Explanation:
     @property
     def probabilities(self) -> NDArray[np.float64]:
         """As the model's ``predict_proba``, (N, outputs); the first time it may take a moment."""
+        if self.is_quantity:
+            raise ValueError("quantities have no probabilities; see predictions")
         return probabilities(self._margins, self._sharpness, outputs_for(self.multilabel))
+
+    def in_quantities(self, scaling: Scaling, states: int) -> Explanation:
+        """The same of a regressor, whose outputs are quantities instead of classes."""
+        unit, offset = np.multiply(scaling.unit, states), np.array(scaling.offset)
+        return replace(
+            self,
+            predictions=scaling.in_form(scaling.quantities(self.votes, states)),
+            base=self.base / unit + offset,
+            contributions=self.contributions / unit,
+            patch_votes=None if self.patch_votes is None else self.patch_votes / unit,
+            is_quantity=True,
+        )
 
     def exact(self, i: int = 0) -> Exact:
         """Base and contributions of one example, as exact fractions.
@@ -137,8 +154,10 @@ class Explanation:
     def output_of(self, i: int = 0, label: Any = None) -> int:
         """The output that reasons are given for: a label's, or that of what is predicted.
 
-        With several labels it is the one with the most votes.
+        With several labels it is the one with the most votes, of several quantities the first.
         """
+        if label is None and self.is_quantity:
+            return 0
         if label is None:
             return int(self.votes[self._example(i)].argmax())
         found = np.flatnonzero([plain(value) == label for value in self.classes])
@@ -176,9 +195,21 @@ class Explanation:
         ]
 
     def sentence(self, i: int = 0, label: Any = None, top: int = 5) -> str:
-        """Why, in one sentence: the label, how likely it is, and the first of the reasons."""
+        """Why, in one sentence: the label, how likely it is, and the first of the reasons.
+
+        Of a quantity: its value, what it is on average, and what raised and lowered it.
+        """
         i = self._example(i)
         output = self.output_of(i, label)
+        if self.is_quantity:
+            name = "" if len(self.classes) == 1 else f"{plain(self.classes[output])}: "
+            reasons = self.reasons(i, label, top)
+            value = float(self.predictions.reshape(len(self), -1)[i, output])
+            said = f"{name}{value_text(value)}"
+            usual = value_text(float(self.base[output]))
+            return quantity_sentence(
+                said, usual, reasons, bits=self.are_bits, known=self.has_values
+            )
         chance = float(self.probabilities[i, output])
         said = str(plain(self.classes[output]))
         predicted = (
@@ -209,11 +240,16 @@ class Explanation:
 
     def to_data(self, top: int | None = None) -> list[dict[str, Any]]:
         """A dictionary for each example, of what JSON can hold; votes in units of one vote."""
-        chances = self.probabilities
+
+        def chances(i: int) -> dict[str, Any]:
+            if self.is_quantity:
+                return {}
+            return {"probabilities": self._by_label(self.probabilities[i].tolist())}
+
         return [
             {
                 "prediction": _plain_list(self.predictions[i]),
-                "probabilities": self._by_label(chances[i].tolist()),
+                **chances(i),
                 "votes": self._by_label(self._in_votes(self.votes[i])),
                 "base": self._by_label(self._in_votes(self.base)),
                 "reasons": {

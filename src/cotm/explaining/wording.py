@@ -72,12 +72,7 @@ def sentence(
     """Why a label is predicted, or is not, and what speaks against that."""
 
     def listed(chosen: Sequence[Reason]) -> str:
-        texts = [
-            f"{test_text(reason, bits=bits, known=known)} ({votes_text(reason.contribution)}"
-            f"{' votes' if number == 0 else ''})"
-            for number, reason in enumerate(chosen)
-        ]
-        return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+        return _listed(chosen, bits=bits, known=known, measure=" votes")
 
     pro = [reason for reason in reasons if (reason.contribution > 0) == predicted]
     contra = [reason for reason in reasons if (reason.contribution > 0) != predicted]
@@ -87,3 +82,28 @@ def sentence(
     why = f"mainly {because} {listed(pro)}" if pro else "no feature speaks for it"
     but = f"; against it speak{'s' * (len(contra) == 1)} {listed(contra)}" if contra else ""
     return f"{head}: {why}{but}."
+
+
+def quantity_sentence(
+    said: str, usual: str, reasons: Sequence[Reason], *, bits: bool, known: bool
+) -> str:
+    """What raised a quantity above what it is on average, and what lowered it."""
+    parts = [
+        f"{word} by {_listed(chosen, bits=bits, known=known)}"
+        for word, chosen in (
+            ("raised", [reason for reason in reasons if reason.contribution > 0]),
+            ("lowered", [reason for reason in reasons if reason.contribution < 0]),
+        )
+        if chosen
+    ]
+    return f"{said}, on average {usual}: {'; '.join(parts) or 'no feature changes it'}."
+
+
+def _listed(chosen: Sequence[Reason], *, bits: bool, known: bool, measure: str = "") -> str:
+    """Reasons one after the other, the first one with what is counted."""
+    texts = [
+        f"{test_text(reason, bits=bits, known=known)} ({votes_text(reason.contribution)}"
+        f"{measure if number == 0 else ''})"
+        for number, reason in enumerate(chosen)
+    ]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
