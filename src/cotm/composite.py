@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,16 +25,17 @@ from .estimator.composition import (
 )
 from .explaining.methods import Explaining
 from .explaining.voters import Voters
-from .exporting import describe, export
+from .exporting import Description, describe, export
 from .model.joining import SCALES, UNIT
 from .model.probabilities import probabilities
+from .reporting import Reporting
 from .rules import MemberRule, Rule
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class CoTMComposite(Explaining, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
+class CoTMComposite(Explaining, Reporting, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Several classifiers with the same outputs, whose votes are added up.
 
     Each member reads X in its own way: with its own booleanizer, patches, clauses and margin. Its
@@ -271,16 +273,23 @@ class CoTMComposite(Explaining, ClassifierMixin, _BaseComposition):  # type: ign
 
     def export(self, path: str | os.PathLike[str], *, inputs: str = "raw", **options: Any) -> None:
         """Write all members for other programs, as :meth:`cotm.CoTMClassifier.export` does."""
+        export(self._description(inputs), path, **options)
+
+    def _unchanging(self) -> Any:
+        """Its members do not change, and what it is made of is replaced as a whole."""
+        return copy.copy(self)
+
+    def _description(self, inputs: str = "raw") -> Description:
+        """What has been learned, as plain data."""
         now = self._now()
         _check_whole(now, "exported")
-        description = describe(
+        return describe(
             [(member.name, member.classifier._still()._now()) for member in now.members],
             divisors=now.divisors,
             margin=now.margin,
             sharpness=now.sharpness(),
             inputs=inputs,
         )
-        export(description, path, **options)
 
     def _saved_model(self) -> files.SavedComposite:
         now = self._now()

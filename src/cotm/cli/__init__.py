@@ -1,4 +1,4 @@
-"""The command line: train, predict, evaluate, rules, export, info, demo, reproduce.
+"""The command line: train, predict, evaluate, rules, report, export, info, demo, reproduce.
 
 Whatever takes long to import (scikit-learn, polars, rich) is imported where it is used, so
 that ``--help`` answers at once.
@@ -12,12 +12,13 @@ from typing import Annotated
 
 import typer
 
+from . import errors
 from .demo import demo
-from .errors import Command, report
 from .evaluate import evaluate
 from .export import export
 from .info import info
 from .predict import predict
+from .report import report
 from .reproduce import reproduce
 from .rules import rules
 from .streams import OutputError, open_closed_streams
@@ -31,8 +32,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (train, predict, evaluate, rules, export, info, demo, reproduce):
-    app.command(cls=Command)(_command)
+for _command in (train, predict, evaluate, rules, report, export, info, demo, reproduce):
+    app.command(cls=errors.Command)(_command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -81,7 +82,7 @@ def main() -> None:
     try:
         app(prog_name="cotm")
     except OutputError as error:  # of --help and --version; commands report their own
-        sys.exit(report(error))
+        sys.exit(errors.report(error))
     finally:
         # What is left is Python's tidying up; Ctrl-C ends that without a traceback.
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

@@ -49,6 +49,7 @@ def evaluate(
     import numpy as np
 
     from .. import load
+    from ..reporting.scores import label_scores
     from .data.loading import read_for
 
     source = require_target(
@@ -66,63 +67,23 @@ def evaluate(
     classifier = load(model).set_params(n_jobs=jobs)
     examples = read_for(classifier, source, with_labels=True, quiet=quiet)
     truth, predicted = np.asarray(examples.y), classifier.predict(examples.X)
-    make_report = _labels_report if predicted.ndim == 2 else _classes_report
-    report = make_report(classifier, truth, predicted)
+    if predicted.ndim == 2:
+        report = label_scores(classifier.classes_, truth, predicted)
+    else:
+        report = _class_report(classifier, truth, predicted)
     (print_json if as_json else _print_report)(report)
 
 
-def _classes_report(model: Any, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, Any]:
+def _class_report(model: Any, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, Any]:
     import numpy as np
-    from sklearn.metrics import confusion_matrix
 
-    if y.ndim > 1 or (y.dtype.kind == "U") != (model.classes_.dtype.kind == "U"):
-        raise ValueError(
-            f"the labels are like {y[0].tolist()!r}, but the model's classes are like "
-            f"{model.classes_.tolist()[0]!r}"
-        )
-    labels = np.unique(np.concatenate([model.classes_, y]))
+    from ..reporting.scores import class_scores
+
+    report = class_scores(model.classes_, y, predicted)
     unseen = int((~np.isin(y, model.classes_)).sum())
     if unseen:
         say(f"warning: {unseen} rows have labels the model was not trained on; they count as wrong")
-    return {
-        "rows": len(y),
-        "accuracy": float((y == predicted).mean()),
-        "classes": _scores("class", labels.tolist(), y, predicted, labels),
-        "confusion_matrix": {
-            "labels": labels.tolist(),
-            "true_by_predicted": confusion_matrix(y, predicted, labels=labels).tolist(),
-        },
-    }
-
-
-def _labels_report(model: Any, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, Any]:
-    from sklearn.metrics import multilabel_confusion_matrix
-
-    if y.shape != predicted.shape:
-        raise ValueError(
-            f"the labels have shape {y.shape}, but the model predicts {predicted.shape[1]} per row"
-        )
-    labels = _scores("label", model.classes_.tolist(), y, predicted, None)
-    for label, counts in zip(labels, multilabel_confusion_matrix(y, predicted), strict=True):
-        names = ("true_negatives", "false_positives", "false_negatives", "true_positives")
-        label.update(zip(names, counts.ravel().tolist(), strict=True))
-    return {
-        "rows": len(y),
-        "accuracy": float((y == predicted).mean()),
-        "all_labels_right": float((y == predicted).all(axis=1).mean()),
-        "labels": labels,
-    }
-
-
-def _scores(
-    kind: str, names: list[Any], y: NDArray[Any], predicted: NDArray[Any], labels: Any
-) -> list[dict[str, Any]]:
-    from sklearn.metrics import precision_recall_fscore_support
-
-    columns = precision_recall_fscore_support(y, predicted, labels=labels, zero_division=0)
-    keys = (kind, "precision", "recall", "f1", "support")
-    rows = zip(names, *(column.tolist() for column in columns), strict=True)
-    return [dict(zip(keys, row, strict=True)) for row in rows]
+    return report
 
 
 def _print_report(report: dict[str, Any]) -> None:

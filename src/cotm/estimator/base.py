@@ -20,7 +20,7 @@ from ..core.forks import Lock
 from ..core.state import Snapshot
 from ..explaining.methods import Explaining
 from ..explaining.voters import Voters
-from ..exporting import describe, export
+from ..exporting import Description, describe, export
 from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
 from ..model.presets import epochs_of, is_left
@@ -281,18 +281,18 @@ class TsetlinEstimator(Understanding, Explaining, BaseEstimator):  # type: ignor
         **options
             Of the format.
         """
+        export(self._description(inputs), path, **options)
+
+    def _description(self, inputs: str = "raw") -> Description:
+        """What has been learned, as plain data."""
         now = self._still()._now()
         margin = now.machine.parameters.T * now.machine.n_states_
-        export(
-            describe(
-                [("model", now)],
-                divisors=None,
-                margin=margin,
-                sharpness=now.sharpness,
-                inputs=inputs,
-            ),
-            path,
-            **options,
+        return describe(
+            [("model", now)],
+            divisors=None,
+            margin=margin,
+            sharpness=now.sharpness,
+            inputs=inputs,
         )
 
     def _saved_model(self) -> files.SavedModel:

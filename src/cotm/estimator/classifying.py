@@ -10,15 +10,19 @@ from sklearn.base import ClassifierMixin
 
 from ..model.labels import read_labels
 from ..model.probabilities import margins_of, probabilities
+from ..reporting import Reporting
 from .base import TsetlinEstimator
 from .tasks import Classification
 
 
-class TsetlinClassifier(ClassifierMixin, TsetlinEstimator):  # type: ignore[misc]
+class TsetlinClassifier(Reporting, ClassifierMixin, TsetlinEstimator):  # type: ignore[misc]
     """Base of the classifiers; they differ in whether outputs share clauses."""
 
     _kind = "TsetlinClassifier"
     _task = Classification()
+
+    def _unchanging(self) -> Any:
+        return self._still()
 
     def _check_first_part(self, y: Any, classes: ArrayLike | None) -> None:
         if classes is None and not read_labels(y).multilabel:

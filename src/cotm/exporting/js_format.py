@@ -17,7 +17,7 @@ _MOST = 1 << 53
 
 def files(description: Description, path: Path) -> dict[Path, bytes]:
     """The module and its types."""
-    _check(description)
+    check(description)
     # So that it may stand in a page: no tag can begin in it.
     data = json_text(description).replace("<", "\\u003c")
     module = (
@@ -36,7 +36,8 @@ def _resource(name: str) -> str:
     return resources(__package__).joinpath("js", name).read_text(encoding="utf-8")
 
 
-def _check(description: Description) -> None:
+def check(description: Description) -> None:
+    """Raise CannotExportError for numbers that doubles do not hold."""
     for member in description.members:
         if member.largest_vote >= _MOST:
             raise CannotExportError("JavaScript", "votes are above 2**53", "export JSON")

@@ -24,6 +24,12 @@ export class Model {
   predict(example: Example): Label | Label[];
   /** A probability for each output. */
   probabilities(example: Example): number[];
+  /** How often the weights of each clause count, a list for each member. */
+  outputs(example: Example): Int32Array[];
+  /** What votes, and predictions and probabilities, come of such outputs, and such votes. */
+  votesOf(outputs: readonly ArrayLike<number>[]): number[] | bigint[];
+  labelOf(votes: readonly number[] | readonly bigint[]): Label | Label[];
+  probabilitiesOf(votes: readonly number[] | readonly bigint[]): number[];
   /** The clauses that vote on an example. */
   firing(example: Example): Firing[];
 }

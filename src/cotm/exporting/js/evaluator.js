@@ -22,7 +22,17 @@ export class Model {
    * 2**-32.
    */
   votes(example) {
-    const parts = this.members.map((member) => member.votes(member.bits(example)));
+    return this.votesOf(this.outputs(example));
+  }
+
+  /** How often the weights of each clause count on an example, a list for each member. */
+  outputs(example) {
+    return this.members.map((member) => member.outputs(member.bits(example)));
+  }
+
+  /** The votes that such outputs make. */
+  votesOf(outputs) {
+    const parts = this.members.map((member, k) => member.votesOf(outputs[k]));
     if (!this.divisors) return sums(parts, 0);
     const divided = parts.map((part, k) => part.map((vote) => floorDivided(vote, this.divisors[k])));
     return sums(divided, 0n);
@@ -30,7 +40,11 @@ export class Model {
 
   /** The label with the most votes, the first of equals; with several labels those of 0 or more. */
   predict(example) {
-    const votes = this.votes(example);
+    return this.labelOf(this.votes(example));
+  }
+
+  /** What such votes predict. */
+  labelOf(votes) {
     if (this.multilabel) return this.classes.filter((_, i) => votes[i] >= 0);
     let best = 0;
     for (let i = 1; i < votes.length; ++i) if (votes[i] > votes[best]) best = i;
@@ -39,9 +53,14 @@ export class Model {
 
   /** A probability for each output: in all 1, or with several labels each of its own. */
   probabilities(example) {
+    return this.probabilitiesOf(this.votes(example));
+  }
+
+  /** The probabilities that such votes mean. */
+  probabilitiesOf(votes) {
     const { margin, sharpness } = this.data;
     const shift = this.multilabel ? 0.5 : 0;
-    const logits = this.votes(example).map((vote) => ((Number(vote) + shift) / margin) * sharpness);
+    const logits = Array.from(votes, (vote) => ((Number(vote) + shift) / margin) * sharpness);
     if (this.multilabel) return logits.map((x) => 1 / (1 + Math.exp(-x)));
     const largest = Math.max(...logits);
     const odds = logits.map((x) => Math.exp(x - largest));
@@ -54,12 +73,11 @@ export class Model {
    * their weights count.
    */
   firing(example) {
-    return this.members.flatMap((member, number) => {
-      const bits = member.bits(example);
-      return member.clauses
-        .map((_, clause) => ({ member: number, clause, output: member.output(bits, clause) }))
-        .filter(({ output }) => output > 0);
-    });
+    return this.outputs(example).flatMap((outputs, member) =>
+      Array.from(outputs, (output, clause) => ({ member, clause, output })).filter(
+        ({ output }) => output > 0,
+      ),
+    );
   }
 }
 
@@ -76,30 +94,45 @@ class Member {
     this.clauses = data.clauses.map(([literals, weights]) => this.placed(literals, weights));
   }
 
-  /** Literals of position, and others as places in the image's bits from the patch's first on. */
+  /**
+   * Literals of position, and others as places in the image's bits from the patch's first on, each
+   * with the bit that it is not. What only lets some patches through is a window of them.
+   */
   placed(literals, weights) {
     const { patch_width, channels, width } = this.data.patches;
     const positions = [];
     const places = [];
+    const window = [0, this.rows - 1, 0, this.columns - 1];
     for (const literal of literals) {
       const negated = literal >= this.features ? 1 : 0;
       const feature = literal - negated * this.features;
-      if (feature < this.above) {
-        positions.push([feature, negated]);
-      } else {
+      if (feature >= this.above) {
         const inside = feature - this.above;
         const row = Math.floor(inside / (patch_width * channels));
         const rest = inside % (patch_width * channels);
-        places.push([row * width * channels + rest, negated]);
+        places.push(row * width * channels + rest, negated);
+      } else if (this.data.tolerance > 1) {
+        positions.push([feature, negated]);
+      } else {
+        const axis = feature < this.rows - 1 ? 0 : 2;
+        const t = feature - (axis ? this.rows - 1 : 0);
+        if (negated) window[axis + 1] = Math.min(window[axis + 1], t);
+        else window[axis] = Math.max(window[axis], t + 1);
       }
     }
-    return { positions, places, weights, most: Math.min(this.data.tolerance, literals.length) };
+    const most = Math.min(this.data.tolerance, literals.length);
+    return { positions, places: Int32Array.from(places), window, weights, most };
   }
 
-  votes(bits) {
+  /** How often the weights of each clause count. */
+  outputs(bits) {
+    return Int32Array.from(this.clauses, (_, clause) => this.output(bits, clause));
+  }
+
+  votesOf(outputs) {
     const votes = new Array(this.nOutputs).fill(0);
     this.clauses.forEach(({ weights }, clause) => {
-      const output = this.output(bits, clause);
+      const output = outputs[clause];
       if (output) weights.forEach((weight, i) => (votes[i] += output * weight));
     });
     return votes;
@@ -107,25 +140,31 @@ class Member {
 
   /** How often a clause's weights count: its most, less the misses of the best patch. */
   output(bits, clause) {
-    const { positions, places, most } = this.clauses[clause];
-    const { stride_rows, stride_columns, width, channels } = this.data.patches;
+    const { window, most } = this.clauses[clause];
     let least = most;
-    for (let row = 0; row < this.rows; ++row) {
-      for (let column = 0; column < this.columns; ++column) {
-        let misses = 0;
-        for (const [t, negated] of positions) {
-          const above = t < this.rows - 1 ? row > t : column > t - (this.rows - 1);
-          misses += above === (negated === 1) ? 1 : 0;
-        }
-        const first = (row * stride_rows * width + column * stride_columns) * channels;
-        for (let i = 0; i < places.length && misses < least; ++i) {
-          misses += bits[first + places[i][0]] === places[i][1] ? 1 : 0;
-        }
-        if (misses < least) least = misses;
+    for (let row = window[0]; row <= window[1]; ++row) {
+      for (let column = window[2]; column <= window[3]; ++column) {
+        least = Math.min(least, this.misses(bits, clause, row, column, least));
         if (least === 0) return most;
       }
     }
     return most - least;
+  }
+
+  /** How many literals of a clause fail in a patch, counted up to a limit. */
+  misses(bits, clause, row, column, limit) {
+    const { positions, places } = this.clauses[clause];
+    const { stride_rows, stride_columns, width, channels } = this.data.patches;
+    let misses = 0;
+    for (const [t, negated] of positions) {
+      const above = t < this.rows - 1 ? row > t : column > t - (this.rows - 1);
+      misses += above === (negated === 1) ? 1 : 0;
+    }
+    const first = (row * stride_rows * width + column * stride_columns) * channels;
+    for (let i = 0; i < places.length && misses < limit; i += 2) {
+      misses += bits[first + places[i]] === places[i + 1] ? 1 : 0;
+    }
+    return misses;
   }
 
   /** The bits of an example, 0 and 1. */

@@ -1,0 +1,203 @@
+"""All that a report shows of one fitted model and some examples, as plain data.
+
+``summary`` is what a reader sees first: the card, the scores, the curves. ``details`` is what the
+table of rules and the explorer need: the JSON export, its rules in words, examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..booleanize.state import is_own
+from ..core.checks import check_integer
+from ..explaining.explaining import joint_features
+from ..exporting.description import Description, plain
+from ..exporting.js_format import check as check_javascript
+from ..exporting.json_format import as_data as export_data
+from ..model.labels import read_labels
+from ..rules import feature_descriptions
+from .examples import as_data, chosen_rows, take
+from .facts import card, learning_curves, members_of, parameters, what_it_is
+from .importance import importance
+from .scores import calibration, class_scores, label_scores
+from .words import rules_in_words
+
+
+@dataclass(frozen=True)
+class Options:
+    """What users say of a report."""
+
+    title: str | None = None
+    n_examples: int = 200
+    n_background: int = 50
+    feature_names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        check_integer("n_examples", self.n_examples, 0)
+        check_integer("n_background", self.n_background, 0)
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """What a page is made of; JSON can hold all of it."""
+
+    summary: dict[str, Any]
+    details: dict[str, Any]
+
+
+def gather(model: Any, X: Any, y: Any, options: Options) -> ReportData:
+    """The data of a report. ``model`` is one that does not change any more."""
+    inputs = "raw" if all(map(_reads_raw, members_of(model).values())) else "bits"
+    description: Description = model._description(inputs)
+    check_javascript(description)
+    truth = None if y is None else _labels(y, model)
+    examples = _Examples.of(model, X, truth)
+    summary = {
+        "title": options.title or f"{type(model).__name__}: a report",
+        "about": what_it_is(model, description),
+        "facts": card(model, description),
+        "parameters": parameters(model),
+        "classes": [str(label) for label in description.classes],
+        "multilabel": description.multilabel,
+        "scores": examples.scores(model) if examples is not None else None,
+        "curves": learning_curves(model),
+    }
+    details: dict[str, Any] = {
+        "export": _export(description, options.feature_names),
+        "rules": [
+            rules_in_words(member, feature_descriptions(classifier, options.feature_names))
+            for member, classifier in zip(
+                description.members, members_of(model).values(), strict=True
+            )
+        ],
+        "examples": None
+        if examples is None
+        else examples.shown(model, description, inputs, options),
+        "reasons": _reasons(model, options.feature_names),
+        "importance": importance(model, options.feature_names),
+    }
+    # Where members read different things there is no one example for all of them.
+    details["explorer"] = examples is None or details["examples"] is not None
+    return ReportData(summary, details)
+
+
+def _reasons(model: Any, names: Sequence[str] | None) -> dict[str, Any]:
+    """What votes are divided among, for each member the number of each bit's, or the first pixel's.
+
+    ``image_shape`` is there if all of it is the pixels of one image.
+    """
+    members = model._voters().members
+    known, places = joint_features(members)
+    shapes = {member.features.image_shape for member in members} - {None}
+    whole = len(shapes) == 1 and len(known) == len(members[0].features)
+    return {
+        "names": [*map(str, names)] if names and len(names) == len(known) else [*known],
+        "players": [
+            place[member.features.of_bits].tolist()
+            if member.features.image_shape is None
+            else int(place[0])
+            for member, place in zip(members, places, strict=True)
+        ],
+        "image_shape": [*shapes.pop()] if whole else None,
+    }
+
+
+def _export(description: Description, names: Sequence[str] | None) -> dict[str, Any]:
+    """The JSON export; bits that have no names of their own get those that are given."""
+    data = export_data(description)
+    for member in data["members"]:
+        columns = member["input"].get("columns", ())
+        if names and len(names) == len(columns) and {c["type"] for c in columns} == {"bit"}:
+            for column, name in zip(columns, names, strict=True):
+                column["name"] = str(name)
+    return data
+
+
+def _reads_raw(classifier: Any) -> bool:
+    booleanizer = classifier.booleanizer_
+    return booleanizer is None or is_own(booleanizer)
+
+
+def _labels(y: Any, model: Any) -> NDArray[Any]:
+    """Checked labels: (N,), or (N, outputs) of 0 and 1."""
+    values = read_labels(y).values
+    if values.dtype.kind == "O" and all(isinstance(label, str) for label in values.tolist()):
+        values = values.astype(str)
+    return values
+
+
+@dataclass(frozen=True)
+class _Examples:
+    """The examples of a report: what they are, what they should be, and what is predicted."""
+
+    X: Any
+    y: NDArray[Any] | None
+    predicted: NDArray[Any]
+
+    @classmethod
+    def of(cls, model: Any, X: Any, y: NDArray[Any] | None) -> _Examples | None:
+        if X is None:
+            if y is not None:
+                raise ValueError("y is given without X; pass the examples that it labels as X")
+            return None
+        predicted = model.predict(X)
+        if y is not None and len(y) != len(predicted):
+            raise ValueError(f"X has {len(predicted)} rows, but y has {len(y)}; they need as many")
+        return cls(X, y, predicted)
+
+    def scores(self, model: Any) -> dict[str, Any] | None:
+        if self.y is None:
+            return None
+        make = label_scores if self.predicted.ndim == 2 else class_scores
+        found = make(model.classes_, self.y, self.predicted)
+        if self.predicted.ndim == 1:
+            matrix = found["confusion_matrix"]
+            matrix["labels"] = [str(plain(label)) for label in matrix["labels"]]
+        proba = model.predict_proba(self.X)
+        known = calibration(model.classes_, self.y, self.predicted, proba)
+        return {**found, "calibration": known}
+
+    def shown(
+        self, model: Any, description: Description, inputs: str, options: Options
+    ) -> dict[str, Any] | None:
+        """Some of them; None where members read different things."""
+        if isinstance(self.X, Mapping) and not hasattr(self.X, "shape"):
+            return None
+        if inputs == "bits" and len(description.members) > 1:
+            return None
+        wrong = None if self.y is None else _wrong(self.y, self.predicted)
+        rows = chosen_rows(len(self.predicted), options.n_examples, wrong)
+        X = take(self.X, rows)
+        if inputs == "bits":
+            bits = model._reader.read(X).on_host().bits
+            X = bits if not isinstance(bits, np.ndarray) else bits.reshape(len(rows), -1)
+        # Members that read a table say what a cell is; images are numbers anyway.
+        sources = [member.input for member in description.members]
+        source = next((s for s in sources if hasattr(s, "columns")), sources[0])
+        classes = model.classes_.tolist()
+        return {
+            "numbers": rows.tolist(),
+            "of": len(self.predicted),
+            **as_data(X, source),
+            "labels": None if self.y is None else _places(self.y[rows], classes),
+            "predicted": _places(self.predicted[rows], classes),
+            "background": chosen_rows(len(rows), options.n_background, None).tolist(),
+        }
+
+
+def _wrong(y: NDArray[Any], predicted: NDArray[Any]) -> NDArray[np.bool_]:
+    wrong = y != predicted
+    return np.asarray(wrong.any(axis=1) if wrong.ndim == 2 else wrong)
+
+
+def _places(y: NDArray[Any], classes: list[Any]) -> list[Any]:
+    """Labels as numbers of outputs, -1 for one that the model does not know."""
+    if y.ndim == 2:
+        return [np.flatnonzero(row).tolist() for row in y]
+    places = {label: place for place, label in enumerate(classes)}
+    return [places.get(label, -1) for label in y.tolist()]

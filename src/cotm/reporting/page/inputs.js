@@ -1,0 +1,213 @@
+// What an example is made of: cells of a table to be changed, or bits to be switched on and off.
+
+import { el, short, whole } from "./dom.js";
+
+/** Fields, or words, that are elements at a time. */
+const MOST_FIELDS = 60;
+const SECONDS = ["date", "duration", "time"];
+
+/** What is known of each column of a table: its tests, and the values that occur. */
+export function columnsOf(input, rows) {
+  const columns = input.columns.map(({ name, type }, k) => ({ k, name, type, thresholds: [], categories: [], missing: false }));
+  for (const [k, op, value] of input.bits) {
+    if (op === "missing") columns[k].missing = true;
+    else if (op === "=") columns[k].categories.push(value);
+    else columns[k].thresholds.push(value);
+  }
+  for (const column of columns) {
+    if (column.type === "bit" || column.type === "category") continue;
+    const seen = rows.map((row) => row[column.k]).filter((value) => typeof value === "number");
+    const low = Math.min(...column.thresholds, ...seen);
+    const high = Math.max(...column.thresholds, ...seen);
+    const known = Number.isFinite(low);
+    column.whole = known && seen.length > 0 && seen.every(Number.isInteger);
+    const room = known && !seen.length ? (high - low || Math.abs(high) || 1) * 0.1 : 0;
+    [column.low, column.high] = known ? [low - room, high + room] : [0, 1];
+    const step = 10 ** Math.floor(Math.log10((column.high - column.low || 1) / 200));
+    column.step = column.whole ? Math.max(1, step) : step;
+  }
+  return columns;
+}
+
+/** A cell in words. */
+export function cellText(column, value) {
+  if (value === null || value === undefined) return "missing";
+  if (typeof value !== "number") return `${value}`;
+  if (column.type === "bit") return value ? "yes" : "no";
+  if (column.type === "date") {
+    const day = new Date(value * 1000);
+    return Number.isNaN(day.getTime()) ? `${value} s` : day.toISOString().replace(/T00:00:00\.000Z$/, "").replace(/\.?0*Z$/, "").replace("T", " ");
+  }
+  if (SECONDS.includes(column.type)) return `${short(value)} s`;
+  return short(value);
+}
+
+/** Fields for the columns of a table. `changed` is called with the number of a column and a cell. */
+export class TableFields {
+  constructor(columns, changed) {
+    Object.assign(this, { columns, changed });
+    this.filter = el("input", { type: "search", id: "field-search", autocomplete: "off", spellcheck: "false", input: () => this.show(this.row) });
+    this.list = el("div", { class: "inputs", id: "inputs" });
+    this.note = el("p", { class: "note" });
+    const search = columns.length > 12 ? el("label", { for: "field-search" }, "Find a column", this.filter) : null;
+    this.element = el("div", {}, search, this.list, this.note);
+  }
+
+  show(row) {
+    this.row = row;
+    const words = this.filter.value.toLowerCase();
+    const found = this.columns.filter(({ name }) => name.toLowerCase().includes(words));
+    this.fields = new Map(found.slice(0, MOST_FIELDS).map((column) => [column.k, this.field(column)]));
+    this.list.replaceChildren(...[...this.fields.values()].map(({ element }) => element));
+    this.note.textContent = found.length > MOST_FIELDS ? `${whole(MOST_FIELDS)} of ${whole(found.length)} columns; find others by their names.` : "";
+    for (const [k, { set }] of this.fields) set(row[k]);
+  }
+
+  field(column) {
+    const id = `field-${column.k}`;
+    const change = (value) => {
+      this.row[column.k] = value;
+      this.fields.get(column.k).set(value);
+      this.changed(column.k);
+    };
+    const control =
+      column.type === "bit" ? bitField(id, change) : column.type === "category" ? categoryField(id, column, change) : numberField(id, column, change);
+    const absent = el("input", { type: "checkbox", id: `${id}-missing`, change: () => change(absent.checked ? null : control.usual(this.row.original?.[column.k])) });
+    const element = el(
+      "div",
+      { class: "field", role: "group", "aria-label": column.name },
+      el("label", { for: id, class: "name" }, column.name),
+      el("div", { class: "control" }, control.elements),
+      el("label", { class: "missing", for: `${id}-missing` }, absent, "missing"),
+    );
+    return {
+      element,
+      set: (value) => {
+        const gone = value === null || value === undefined;
+        absent.checked = gone;
+        element.classList.toggle("absent", gone);
+        control.set(gone ? null : value);
+      },
+    };
+  }
+}
+
+function bitField(id, change) {
+  const box = el("input", { type: "checkbox", id, change: () => change(box.checked ? 1 : 0) });
+  return {
+    elements: [box],
+    set: (value) => (box.checked = Boolean(value)),
+    usual: () => 0,
+  };
+}
+
+function categoryField(id, column, change) {
+  const options = [...column.categories];
+  const select = el("select", { id, change: () => change(options[Number(select.value)] ?? other) });
+  // A value that training did not see; one that is told apart from all that it saw.
+  let other = "(another)";
+  while (options.includes(other)) other += "·";
+  const fill = () =>
+    select.replaceChildren(
+      ...options.map((value, k) => el("option", { value: k }, `${value}`)),
+      el("option", { value: options.length }, "another, not seen in training"),
+    );
+  fill();
+  return {
+    elements: [select],
+    set: (value) => {
+      if (value !== null && value !== other && !options.includes(value)) {
+        options.push(value);
+        fill();
+      }
+      select.disabled = value === null;
+      if (value !== null) select.value = value === other ? options.length : options.indexOf(value);
+    },
+    usual: (original) => original ?? options[0] ?? other,
+  };
+}
+
+function numberField(id, column, change) {
+  const { low, high, step } = column;
+  const slider = el("input", {
+    type: "range",
+    id,
+    min: low,
+    max: high,
+    step: "any",
+    input: () => change(rounded(Number(slider.value))),
+    keydown: (event) => {
+      const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
+      if (!by || slider.disabled) return;
+      event.preventDefault();
+      change(rounded(Math.min(high, Math.max(low, Number(slider.value) + by * step))));
+    },
+  });
+  const rounded = (value) => Number((Math.round(value / step) * step).toPrecision(12));
+  const number = el("input", {
+    type: "number",
+    step: "any",
+    "aria-label": `${column.name}, as a number`,
+    change: () => number.value !== "" && change(Number(number.value)),
+  });
+  const shown = el("output", { for: id });
+  return {
+    elements: SECONDS.includes(column.type) ? [slider, number, shown] : [slider, number],
+    set: (value) => {
+      slider.disabled = number.disabled = value === null;
+      if (value === null) number.value = "";
+      else {
+        slider.value = value;
+        if (Number(number.value) !== value || number.value === "") number.value = value;
+      }
+      slider.setAttribute("aria-valuetext", cellText(column, value));
+      shown.textContent = SECONDS.includes(column.type) ? cellText(column, value) : "";
+    },
+    usual: (original) => original ?? rounded((low + high) / 2),
+  };
+}
+
+/** Bits of a table that holds nothing else: those that are set, and a search for more. */
+export class BitFields {
+  constructor(columns, changed) {
+    Object.assign(this, { columns, changed });
+    this.search = el("input", { type: "search", id: "bit-search", autocomplete: "off", spellcheck: "false", input: () => this.find() });
+    this.set = el("ul", { class: "chips", id: "bits-set", "aria-label": "Switched on; press one to switch it off" });
+    this.found = el("ul", { class: "chips", id: "bits-found", "aria-label": "Found; press one to switch it on" });
+    this.count = el("p", { class: "note", role: "status" });
+    this.element = el(
+      "div",
+      {},
+      el("label", { for: "bit-search" }, "Switch on: search by name", this.search),
+      this.found,
+      this.count,
+      this.set,
+    );
+  }
+
+  show(row) {
+    this.row = row;
+    const on = this.columns.filter(({ k }) => row[k]);
+    const shown = on.slice(0, 4 * MOST_FIELDS).map((column) => this.chip(column, 0));
+    this.set.replaceChildren(...shown);
+    this.count.textContent = `${whole(on.length)} of ${whole(this.columns.length)} are on. Press one to switch it off.`;
+    this.find();
+  }
+
+  find() {
+    const words = this.search.value.toLowerCase();
+    const found = words ? this.columns.filter(({ k, name }) => !this.row[k] && name.toLowerCase().includes(words)) : [];
+    this.found.replaceChildren(...found.slice(0, MOST_FIELDS).map((column) => this.chip(column, 1)));
+    if (found.length > MOST_FIELDS) this.found.append(el("li", {}, `and ${whole(found.length - MOST_FIELDS)} more`));
+  }
+
+  chip(column, value) {
+    const press = () => {
+      this.row[column.k] = value;
+      this.changed(column.k);
+      this.show(this.row);
+      this.search.focus();
+    };
+    return el("li", {}, el("button", { type: "button", "aria-pressed": value ? "false" : "true", click: press }, column.name));
+  }
+}
