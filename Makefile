@@ -4,14 +4,15 @@ VENV := .venv
 PIP := $(VENV)/bin/pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -type f -not -name '*.pyc')
 
-.PHONY: help demo test test-matrix test-cuda lint format bench bench-full bench-gpu cuda-tools \
-  sanitize sanitize-cuda wheels clean
+.PHONY: help demo test test-matrix test-aarch64 test-cuda lint format bench bench-full bench-gpu \
+  cuda-tools sanitize sanitize-cuda wheels clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      train a model on data that needs no download, and show its rules"
 	@echo "make test      lint, types, doctests and all tests"
 	@echo "make test-matrix  the tests on the oldest and newest versions of Python and libraries"
+	@echo "make test-aarch64  the core on aarch64, emulated, beside this processor"
 	@echo "make lint      ruff, clang-format, mypy"
 	@echo "make format    rewrite the sources as lint wants them"
 	@echo "make bench     cotm beside its peers on small slices, with plots, in two minutes"
@@ -69,6 +70,10 @@ test: lint
 # Environments go to build/matrix; other Pythons than those on the path by COTM_PYTHONS.
 test-matrix: | $(VENV)/bin/python
 	$(VENV)/bin/python tests/matrix.py
+
+# On Debian with qemu-user-static and g++-aarch64-linux-gnu; some minutes.
+test-aarch64: $(VENV)/.builder
+	$(VENV)/bin/python tests/platforms/aarch64.py --python
 
 lint: $(DEVELOPMENT)
 	$(VENV)/bin/ruff check .

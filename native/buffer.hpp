@@ -7,6 +7,8 @@
 #include <memory>
 #include <new>
 
+#include "compiler.hpp"
+
 namespace cotm {
 
 inline constexpr size_t kCacheLine = 64;
@@ -14,7 +16,7 @@ inline constexpr size_t kCacheLine = 64;
 // Asks for cache lines that will soon be read and written.
 inline void prefetch_to_write(const void* from, size_t lines) {
   for (size_t line = 0; line < lines; ++line) {
-    __builtin_prefetch(static_cast<const char*>(from) + kCacheLine * line, 1);
+    prefetch_to_write(static_cast<const char*>(from) + kCacheLine * line);
   }
 }
 

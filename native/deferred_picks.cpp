@@ -70,7 +70,7 @@ void DeferredPicks::put_off(uint32_t local, Key key, std::vector<uint32_t>& excl
       found[hits] = l;
       hits += filter[l / 64] >> (l / 8 % 8) & 1;
     }
-    for (uint32_t k = 0; k < hits; ++k) __builtin_prefetch(entries + found[k], 1);
+    for (uint32_t k = 0; k < hits; ++k) prefetch_to_write(entries + found[k]);
     for (uint32_t k = 0; k < hits; ++k) {
       int8_t& entry = entries[found[k]];
       if (entry < 0 || !has_bit(clauses_.awake.data(), found[k])) continue;

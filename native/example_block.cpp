@@ -18,11 +18,11 @@ size_t pitch(const Grid& grid) {
 }  // namespace
 
 void BlockLayout::require_fit(const Grid& grid) {
-  size_t bits = grid.channels;
+  uint64_t bits = grid.channels;
   bool fits = bits <= kMostFeatures;
   if (!grid.is_flat()) {
-    fits = !__builtin_mul_overflow(bits, grid.height, &bits) &&
-           !__builtin_mul_overflow(bits, stride_columns(grid) * pitch(grid), &bits) &&
+    fits = !multiply_overflows(bits, grid.height, bits) &&
+           !multiply_overflows(bits, stride_columns(grid) * pitch(grid), bits) &&
            bits <= kMostWords / 2;
   }
   require(fits,

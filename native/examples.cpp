@@ -4,7 +4,8 @@
 #include <bit>
 #include <cstring>
 
-#ifdef __SSE2__
+#if defined(__SSE2__) || defined(_M_X64)
+#define COTM_SSE2
 #include <emmintrin.h>
 #endif
 
@@ -16,7 +17,7 @@ namespace {
 uint64_t pack_bits(const uint8_t* bytes, uint32_t count) {
   uint64_t packed = 0;
   uint32_t x = 0;
-#ifdef __SSE2__
+#ifdef COTM_SSE2
   for (; x + 16 <= count; x += 16) {
     const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + x));
     const int bits = _mm_movemask_epi8(_mm_slli_epi16(sixteen, 7));

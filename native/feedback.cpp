@@ -195,7 +195,7 @@ void RowUpdater::forget_some(uint32_t local, Key key) {
     next.last = first + next.count == count;
     clauses_.kernels.pick(key, first, next.count, spec.grid.n_features(), next.literals);
     for (uint32_t k = 0; k < next.count; ++k) {
-      __builtin_prefetch(entries + next.literals[k], 1);
+      prefetch_to_write(entries + next.literals[k]);
     }
     turn_ = !turn_;
     forget(picks_[turn_]);

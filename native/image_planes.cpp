@@ -15,7 +15,7 @@ constexpr size_t kBorder = kKernelWidth / 2;
 
 // Pixels whose responses are added up in registers. Partial sums wrap around and come back.
 constexpr size_t kLanes = 8, kRun = 4 * kLanes;
-using Lanes [[gnu::vector_size(2 * kLanes)]] = uint16_t;
+using Lanes = EightU16;
 
 // Patterns are copied in pieces of this size, which compilers turn into one instruction.
 constexpr size_t kPiece = 16;

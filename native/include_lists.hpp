@@ -61,7 +61,7 @@ class IncludeLists {
     if (clause >= end) return;
     const IncludeList& list = lists_[clause];
     for (uint32_t i = 0; i < std::min<uint32_t>(list.length, 64); i += 16) {
-      __builtin_prefetch(list.offsets + i);
+      cotm::prefetch(list.offsets + i);
     }
   }
 

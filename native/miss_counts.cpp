@@ -58,7 +58,7 @@ void MissCounts::move(uint32_t local, const std::vector<uint32_t>& joined,
     for (size_t i = 0; i < literals->size(); ++i) {
       constexpr size_t kAhead = 8;
       if (i + kAhead < literals->size()) {
-        __builtin_prefetch(block.words() + ((*literals)[i + kAhead] ^ 1) * kBlockWords);
+        prefetch(block.words() + ((*literals)[i + kAhead] ^ 1) * kBlockWords);
       }
       // An example misses a literal where the negation is true.
       clauses_.kernels.move_counts(block.words() + ((*literals)[i] ^ 1) * kBlockWords, first,

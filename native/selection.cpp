@@ -11,7 +11,7 @@ namespace {
 uint64_t threshold(uint64_t distance, uint64_t factor, uint64_t full) {
   constexpr uint64_t kOne = uint64_t{1} << 32;
   uint64_t product;
-  return __builtin_mul_overflow(distance, factor, &product) ? kOne : std::min(product / full, kOne);
+  return multiply_overflows(distance, factor, product) ? kOne : std::min(product / full, kOne);
 }
 
 // Probabilities of a pair of an output and a clause to be selected, in units of 2^-32.

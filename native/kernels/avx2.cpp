@@ -3,6 +3,7 @@
 // A flag is a lane of all ones, that is of -1: subtracting it adds 1. AVX2 compares signed numbers
 // only; of unsigned ones x <= y iff min(x, y) == x, and a draw is < q iff it is <= q - 1.
 #include <immintrin.h>
+#include <string.h>
 
 #include "kernels/kernels.hpp"
 
@@ -156,7 +157,7 @@ struct VoteMask {
   // The 16 bits in every lane; each lane keeps its own.
   static VoteMask from(const uint64_t* found, size_t first) {
     short bits;
-    __builtin_memcpy(&bits, reinterpret_cast<const char*>(found) + first / 8, sizeof bits);
+    memcpy(&bits, reinterpret_cast<const char*>(found) + first / 8, sizeof bits);
     const __m256i bit = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096,
                                           8192, 16384, static_cast<short>(32768));
     const __m256i all = _mm256_set1_epi16(bits);

@@ -3,6 +3,7 @@
 // Comparisons are unsigned where their names say epu, and give a bit per lane. A draw is < q iff it
 // is <= q - 1, which fits 16 bits where q does not.
 #include <immintrin.h>
+#include <string.h>
 
 #include "kernels/kernels.hpp"
 
@@ -117,7 +118,7 @@ struct VoteMask {
   __mmask32 lanes;
   static VoteMask from(const uint64_t* found, size_t first) {
     __mmask32 bits;
-    __builtin_memcpy(&bits, reinterpret_cast<const char*>(found) + first / 8, sizeof bits);
+    memcpy(&bits, reinterpret_cast<const char*>(found) + first / 8, sizeof bits);
     return {bits};
   }
 };
@@ -140,8 +141,8 @@ struct Grades {
   // Bit k of both clauses' grades.
   Grades plus(const uint64_t* one, const uint64_t* other, size_t first, uint32_t k) const {
     __mmask16 low, high;
-    __builtin_memcpy(&low, reinterpret_cast<const char*>(one) + first / 8, sizeof low);
-    __builtin_memcpy(&high, reinterpret_cast<const char*>(other) + first / 8, sizeof high);
+    memcpy(&low, reinterpret_cast<const char*>(one) + first / 8, sizeof low);
+    memcpy(&high, reinterpret_cast<const char*>(other) + first / 8, sizeof high);
     const __m512i bit = _mm512_set1_epi32(1 << k);
     const __m512i with_low = _mm512_mask_or_epi32(pairs, low, pairs, bit);
     return {_mm512_mask_or_epi32(with_low, high, with_low, _mm512_slli_epi32(bit, 16))};

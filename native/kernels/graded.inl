@@ -227,7 +227,7 @@ static size_t find_graded(const IncludeList& list, const uint64_t* words, size_t
         equal = grade >> k & 1 ? equal & numbers.planes[k] : equal.without(numbers.planes[k]);
       }
       for (uint32_t bits = equal.lanes_with_bit(example); bits; bits &= bits - 1) {
-        patches[found++] = row * columns + column + static_cast<uint32_t>(__builtin_ctz(bits));
+        patches[found++] = row * columns + column + lowest_bit(bits);
       }
     }
   }

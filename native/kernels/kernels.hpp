@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "compiler.hpp"
 #include "randomness.hpp"
 
 namespace cotm {
@@ -187,6 +188,7 @@ struct Kernels {
 const Kernels& kernels_baseline();
 const Kernels& kernels_avx2();
 const Kernels& kernels_avx512();
+const Kernels& kernels_neon();
 
 // The kernels for COTM_ISA, or the best this processor runs. Throws std::invalid_argument
 // for a name that is unknown or that the processor lacks.

@@ -1,5 +1,6 @@
-// The kernels, written once over the small types that baseline.cpp, avx2.cpp and avx512.cpp define
-// for their instructions before they include this file, each in a namespace of its own:
+// The kernels, written once over the small types that baseline.cpp, avx2.cpp, avx512.cpp and
+// neon.cpp define for their instructions before they include this file, each in a namespace of its
+// own:
 //   Octet     8 words: load, store, all (the same word in each), &, |, ^, without, any
 //   Lanes     kLanes words: the same, or_of_lanes, lanes_with_bit (which lanes have a bit set)
 //   VoteMask  which of kVoteLanes examples fire
@@ -111,14 +112,14 @@ static size_t find_patches(const IncludeList& list, const uint64_t* words, size_
       Lanes left = lanes_from(window, column) & open;
       and_literals<1>(list.offsets, list.length, words + row * row_step + column, 0, &left);
       for (uint32_t bits = left.lanes_with_bit(example); bits; bits &= bits - 1) {
-        patches[found++] = row * columns + column + static_cast<uint32_t>(__builtin_ctz(bits));
+        patches[found++] = row * columns + column + lowest_bit(bits);
       }
     }
   }
   return found;
 }
 
-typedef int32_t Weights __attribute__((vector_size(32), aligned(4), may_alias));
+using Weights = EightI32;
 static constexpr size_t kWeights = sizeof(Weights) / sizeof(int32_t);
 
 // weights[j][i] times grades[j], or once where there are no grades, for every clause that fires. No
@@ -132,7 +133,7 @@ static void add_products(const uint64_t* fires, const uint16_t* grades, size_t c
   if (m < kWeights || m > 2 * kWeights || largest >= (int64_t{1} << 31) / 128) {
     for (size_t w = 0; w < words; ++w) {
       for (uint64_t bits = fires[w]; bits; bits &= bits - 1) {
-        const size_t j = 64 * w + static_cast<size_t>(__builtin_ctzll(bits));
+        const size_t j = 64 * w + lowest_bit(bits);
         const int32_t* row = weights + j * m;
         const int64_t times = kGraded ? grades[j] : 1;
         for (size_t i = 0; i < m; ++i) votes[i] += times * row[i];
@@ -155,7 +156,7 @@ static void add_products(const uint64_t* fires, const uint16_t* grades, size_t c
       bound = 64 * largest;
     }
     for (uint64_t bits = fires[w]; bits; bits &= bits - 1) {
-      const size_t j = static_cast<size_t>(__builtin_ctzll(bits));
+      const size_t j = lowest_bit(bits);
       const int32_t* row = weights + j * m;
       if constexpr (kGraded) {
         const int32_t times = grades[64 * w + j];
@@ -307,8 +308,8 @@ static void transpose64(uint64_t* words) {
 // registers. It only takes away, so the floor alone can be met. kDeep: the floor is that of an
 // int8, and saturation clips.
 template <bool kDeep>
-static __attribute__((noinline)) void pay(const Feedback& f, const uint32_t* spread,
-                                          const uint64_t* valid, size_t words, int8_t* row) {
+static COTM_NOINLINE void pay(const Feedback& f, const uint32_t* spread, const uint64_t* valid,
+                              size_t words, int8_t* row) {
   for (size_t w = 0; w < words; ++w, spread += 32, row += 64) {
     Row forgets = Row::forgets(spread, f.owed_keys, f.owed, f.q);
     if (valid[w] != ~uint64_t{0}) forgets = forgets.only(Mask::from_bits(valid[w]));
@@ -362,7 +363,8 @@ static bool feedback(const Feedback& f, const uint32_t* spread, const uint64_t* 
                                                                                words, row, bits);
 }
 
-typedef uint32_t WatchLanes __attribute__((vector_size(4 * kWatchLanes), aligned(4), may_alias));
+using WatchLanes = EightU32;
+static_assert(sizeof(WatchLanes) == kWatchLanes * sizeof(uint32_t));
 
 static bool forget_watched(Key key, uint32_t q, uint32_t count, uint32_t* watch) {
   WatchLanes crossed = {};
@@ -370,7 +372,8 @@ static bool forget_watched(Key key, uint32_t q, uint32_t count, uint32_t* watch)
     WatchLanes& words = *reinterpret_cast<WatchLanes*>(watch + first);
     // Above the eight bits of the entry: whether the literal is a negation, and its feature.
     const WatchLanes x = hash32_spread(key, spread<WatchLanes>(words >> 9));
-    const WatchLanes draw = (words & 0x100) ? x >> 16 : x & 0xFFFF;
+    const WatchLanes feature = static_cast<WatchLanes>((words & 0x100) == 0);
+    const WatchLanes draw = (x & 0xFFFF & feature) | (x >> 16 & ~feature);
     const WatchLanes forgets = static_cast<WatchLanes>(draw < q);  // all ones, or zero
     const WatchLanes crosses = forgets & static_cast<WatchLanes>((words & 0xFF) == 0);
     crossed |= crosses;

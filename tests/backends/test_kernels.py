@@ -2,10 +2,12 @@
 
 The kernels are built here from native/kernels, with the flags of CMakeLists.txt, and called one by
 one: a test that fails names the kernel. All instruction sets are compared with the same plain
-lines, the baseline among them, so they equal one another too.
+lines, the baseline among them, so they equal one another too. "standard" is the baseline as
+compilers get it that know nothing but the C++ standard.
 """
 
 import ctypes
+import os
 import platform
 import re
 import shutil
@@ -18,12 +20,14 @@ import pytest
 
 from cotm.core.randomness import hash32
 
-if not sys.platform.startswith("linux") or not shutil.which("g++"):
+CXX = os.environ.get("CXX", "g++")
+if not sys.platform.startswith("linux") or not shutil.which(CXX):
     pytest.skip("the kernels are built with g++, on Linux", allow_module_level=True)
 
 ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "native" / "kernels"
-WIDE = ("avx2", "avx512") if platform.machine() in ("x86_64", "AMD64") else ()
+X86 = platform.machine() == "x86_64"
+WIDE = ("avx2", "avx512") if X86 else ("neon",) if platform.machine() == "aarch64" else ()
 CASES = 60
 GUARD = 5  # entries behind a result that must stay as they are
 
@@ -82,25 +86,36 @@ RESULTS = {
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
+def libraries(tmp_path_factory):
+    """The kernels as they are here, and "standard", of what every compiler takes."""
     folder = tmp_path_factory.mktemp("kernels")
     build = (ROOT / "CMakeLists.txt").read_text()
     common = ["-std=c++20", "-O2", "-fPIC", f"-I{ROOT / 'native'}", "-Wno-psabi"]
-    sources = {"baseline": KERNELS / "baseline.cpp", "dispatch": KERNELS / "dispatch.cpp"}
-    sources["calls"] = Path(__file__).with_name("kernel_calls.cpp")
-    sources |= {isa: KERNELS / f"{isa}.cpp" for isa in WIDE}
-    compilers = []
-    for name, source in sources.items():
-        flags = ["-DCOTM_X86"] if WIDE else []
-        if name in WIDE:
-            options = re.search(rf'kernels/{name}\.cpp PROPERTIES[^"]*"([^"]+)"', build)
-            flags += options[1].split(";")
-        command = ["g++", *common, *flags, "-c", source, "-o", folder / f"{name}.o"]
-        compilers.append(subprocess.Popen(command))
+    common += ["-DCOTM_X86"] if X86 else ["-DCOTM_NEON"] if WIDE else []
+    plain, wide = {}, {}
+    for name in ("baseline", "dispatch"):
+        plain[name] = [KERNELS / f"{name}.cpp"]
+        plain[f"{name}-standard"] = [*plain[name], "-DCOTM_STANDARD", "-pedantic-errors"]
+    wide["calls"] = [Path(__file__).with_name("kernel_calls.cpp")]
+    for name in WIDE:
+        options = re.search(rf'kernels/{name}\.cpp PROPERTIES[^"/]*"([^"]+)"', build)
+        wide[name] = [KERNELS / f"{name}.cpp", *(options[1].split(";") if options else [])]
+    compilers = [
+        subprocess.Popen([CXX, *common, *source, "-c", "-o", folder / f"{name}.o"])
+        for name, source in (plain | wide).items()
+    ]
     assert all([compiler.wait() == 0 for compiler in compilers])
-    path = folder / "kernels.so"
-    objects = [folder / f"{name}.o" for name in sources]
-    subprocess.run(["g++", "-shared", "-o", path, *objects], check=True)
+    found = {}
+    for kind in ("", "-standard"):
+        names = [f"baseline{kind}", f"dispatch{kind}", *wide]
+        path = folder / f"kernels{kind}.so"
+        objects = [folder / f"{name}.o" for name in names]
+        subprocess.run([CXX, "-shared", "-o", path, *objects], check=True)
+        found[kind] = load(path)
+    return found
+
+
+def load(path):
     loaded = ctypes.CDLL(str(path))
     loaded.find_kernels.restype = ctypes.c_void_p
     for name, kinds in ARGUMENTS.items():
@@ -126,12 +141,26 @@ class Kernels:
         return call
 
 
-@pytest.fixture(params=["baseline", "avx2", "avx512"])
-def kernels(request, library):
-    found = Kernels(library, request.param)
+@pytest.fixture(params=["baseline", "standard", *WIDE])
+def kernels(request, libraries):
+    if request.param == "standard":
+        return Kernels(libraries["-standard"], "baseline")
+    found = Kernels(libraries[""], request.param)
     if found.table is None:
         pytest.skip(f"this processor does not run {request.param}")
     return found
+
+
+def test_which_instructions_there_are_is_known_without_the_compilers_runtime(libraries):
+    known = [
+        [
+            isa
+            for isa in ("baseline", "avx2", "avx512", "neon")
+            if library.find_kernels(isa.encode())
+        ]
+        for library in libraries.values()
+    ]
+    assert known[0] == known[1] and "baseline" in known[0]
 
 
 def cases(name):

@@ -22,9 +22,8 @@ from cotm.core.state import start_weights
 _native = pytest.importorskip("cotm._native", reason="the native extension is not built")
 from cotm.backends.native import NativeBackend  # noqa: E402
 
-ISAS = ["baseline", "avx2", "avx512"][
-    : 1 + ["baseline", "avx2", "avx512"].index(_native.best_isa())
-]
+WIDE = ["neon"] if _native.best_isa() == "neon" else ["avx2", "avx512"]
+ISAS = ["baseline", *WIDE][: 1 + ["baseline", *WIDE].index(_native.best_isa())]
 
 
 def test_the_expected_build_is_tested():
@@ -120,7 +119,7 @@ PINNED = (-160878, -5114)
 
 def test_unknown_instruction_set(monkeypatch):
     monkeypatch.setenv("COTM_ISA", "sse9")
-    with pytest.raises(ValueError, match=r"sse9.*baseline, avx2 or avx512"):
+    with pytest.raises(ValueError, match=r"sse9.*baseline, avx2, avx512 or neon"):
         cotm.Machine(4, T=2).fit([[0], [1]], [0, 1])
 
 
