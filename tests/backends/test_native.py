@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import cotm
 from cotm.backends import make_backend
-from cotm.backends.reference import ReferenceBackend, selection_thresholds
+from cotm.backends.reference import ReferenceBackend, selection_thresholds, wishes
 from cotm.core.examples import Examples
 from cotm.core.limits import MAX_FEATURES
 from cotm.core.patches import PatchGrid, image_grid
@@ -160,7 +160,8 @@ def test_selection_of_heavy_examples_is_exact(T, e_scales_type2):
     for plain, scaled in itertools.product(factors, factors):
         votes = np.concatenate([[-T, T, T - 1, 1 - T, 0], rng.integers(-2 * T, 2 * T, 35)])
         target = rng.integers(0, 2, 40, dtype=np.uint8)
-        found = selection_thresholds(spec, votes, target, np.array([plain, scaled], np.uint64))
+        wanted, distances = wishes(spec, votes, target)
+        found = selection_thresholds(spec, distances, wanted, np.array([plain, scaled], np.uint64))
         for i in range(40):
             clipped = min(T, max(-T, int(votes[i])))
             distance = T - clipped if target[i] else T + clipped
