@@ -34,7 +34,6 @@ from sklearn.preprocessing import (
 from tables_data import Table
 
 import cotm
-from cotm.rules import simplify
 
 N_FOLDS = 3
 
@@ -295,7 +294,7 @@ def size_of_rules(model: Any) -> dict[str, Any]:
     """Rules that can vote; their mean number of literals, and of conditions in words."""
     rules = model.rules()
     lengths = [len(rule.conditions) for rule in rules]
-    in_words = [len(simplify(rule.conditions)) for rule in rules]
+    in_words = [len(rule.tests) for rule in rules]
     if not rules:
         return {"rules": 0}
     return {

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .classifier import CoTMClassifier as CoTMClassifier
     from .classifier import TMClassifier as TMClassifier
     from .composite import CoTMComposite as CoTMComposite
-    from .conditions import Condition as Condition
     from .core.state import Snapshot as Snapshot
     from .estimator.checkpoint import Checkpoint as Checkpoint
     from .estimator.training import Callback as Callback
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from .model.fitted import Record as Record
     from .model.schedules import Schedule as Schedule
     from .regressor import CoTMRegressor as CoTMRegressor
+    from .rules import Condition as Condition
     from .rules import MemberRule as MemberRule
     from .rules import Rule as Rule
 
@@ -54,7 +54,7 @@ _HOMES = {
     "CoTMClassifier": "classifier",
     "CoTMComposite": "composite",
     "CoTMRegressor": "regressor",
-    "Condition": "conditions",
+    "Condition": "rules",
     "Counterfactual": "explaining.counterfactuals",
     "EdgeThermometer": "booleanize",
     "Explanation": "explaining.explanation",

@@ -14,7 +14,7 @@ import cotm
 from cotm import BitFeature, Condition, EdgeThermometer, _native
 from cotm.booleanize import edges, image_base
 from cotm.booleanize.filters import FILTERS, PARTS, image_planes, kernels_of, response
-from cotm.conditions import is_possible, simplify
+from cotm.rules import column_tests
 
 quantiles = st.lists(st.integers(0, PARTS - 1), max_size=20, unique=True).map(sorted)
 
@@ -127,14 +127,16 @@ def test_names():
 def test_rules_know_the_order_of_thresholds():
     up, more = (BitFeature("e", ">", q) for q in (0, 0.5))
     down, deep = (BitFeature("e", "<", q) for q in (0, -0.5))
-    assert simplify([Condition(up, False), Condition(more, False)]) == [Condition(more, False)]
-    assert simplify([Condition(down, False), Condition(deep, False)]) == [Condition(deep, False)]
-    assert simplify([Condition(up, True), Condition(deep, False)]) == [Condition(deep, False)]
-    assert simplify([Condition(up, True), Condition(down, True)]) == [
-        *(Condition(up, True), Condition(down, True))
-    ]  # together: zero
-    assert not is_possible([Condition(up, False), Condition(down, False)])
-    assert not is_possible([Condition(down, True), Condition(deep, False)])
+
+    def text(*conditions):
+        return " and ".join(map(str, column_tests([Condition(*pair) for pair in conditions])))
+
+    assert text((up, False), (more, False)) == "e > 0.5"
+    assert text((down, False), (deep, False)) == "e < -0.5 and e is not missing"
+    assert text((up, True), (deep, False)) == "e < -0.5 and e is not missing"
+    assert text((up, True), (down, True)) == "0 <= e <= 0 or missing"
+    assert text((up, False), (down, False)) == ""
+    assert text((down, True), (deep, False)) == ""
 
 
 @pytest.mark.parametrize(

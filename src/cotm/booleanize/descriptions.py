@@ -68,10 +68,13 @@ class BitFeature:
         if self.op not in _PHRASES:
             raise ValueError(f"op={self.op!r} must be one of {', '.join(map(repr, _PHRASES))}")
 
+    @property
+    def value_text(self) -> str:
+        """How names write ``value``."""
+        return self.text or value_texts([self.value])[0]
+
     def _phrase(self, which: int) -> str:
-        return _PHRASES[self.op][which].format(
-            column=self.column, value=self.text or value_texts([self.value])[0]
-        )
+        return _PHRASES[self.op][which].format(column=self.column, value=self.value_text)
 
     def __str__(self) -> str:
         return self._phrase(0)

@@ -232,17 +232,16 @@ def number_codes(columns: list[Quantities], n_bits: int) -> list[NumberCode]:
         np.unique(values[~gone], return_counts=True)
         for (_, values), gone in zip(columns, absent, strict=True)
     ]
-    learned = learn_thresholds(groups, n_bits)
+    are_numbers = [measure in (None, "number") for measure, _ in columns]
+    learned = learn_thresholds(groups, n_bits, are_numbers)
     return [
         NumberCode(
             missing=bool(gone.any()),
             type=measure,
-            thresholds=thresholds
-            if measure in (None, "number")
-            else round_seconds(thresholds, values),
+            thresholds=thresholds if is_number else round_seconds(thresholds, values),
         )
-        for (measure, _), (values, _), gone, thresholds in zip(
-            columns, groups, absent, learned, strict=True
+        for (measure, _), (values, _), gone, thresholds, is_number in zip(
+            columns, groups, absent, learned, are_numbers, strict=True
         )
     ]
 

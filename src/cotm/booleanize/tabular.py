@@ -25,7 +25,8 @@ from .thresholds import Thresholds, check_n_bits
 class Thermometer(TableBooleanizer):
     """Numbers as bits ``x > t``.
 
-    Thresholds lie midway between neighbouring values of the training column. A column with at
+    Thresholds lie midway between neighbouring values of the training column, rounded to the digits
+    that names have, so that a rule means what it says. A column with at
     most ``n_bits + 1`` distinct values gets a threshold between any two neighbours, others at the
     quantiles; a value that fills more than its share of the rows counts there as one share. A
     constant column gets no bits. A missing value (NaN) sets none of these bits; if training saw a

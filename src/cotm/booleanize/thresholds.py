@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.checks import check_integer
+from .descriptions import number_texts
 
 #: Increasing thresholds of one column.
 Thresholds = NDArray[np.float64]
@@ -30,15 +32,21 @@ def check_n_bits(n_bits: Any) -> int:
 
 
 def learn_thresholds(
-    groups: list[tuple[NDArray[Any], NDArray[np.intp]]], n_bits: int
+    groups: list[tuple[NDArray[Any], NDArray[np.intp]]],
+    n_bits: int,
+    are_numbers: Sequence[bool] | None = None,
 ) -> list[Thresholds]:
-    """Thresholds for each group of (increasing distinct values, how often each occurs)."""
+    """Thresholds for each group of (increasing distinct values, how often each occurs).
+
+    ``are_numbers`` says which groups are no seconds of dates or times, whose thresholds are not
+    written as digits; without it all are numbers.
+    """
     if not groups:
         return []
     values = np.concatenate([values for values, _ in groups]).astype(np.float64)
     weights = np.concatenate([weights for _, weights in groups])
     sizes = np.array([len(values) for values, _ in groups])
-    return _cut(values, weights, sizes, n_bits, cut_at_zero=False)
+    return _cut(values, weights, sizes, n_bits, are_numbers, cut_at_zero=False)
 
 
 def round_seconds(thresholds: Thresholds, values: NDArray[np.float64]) -> Thresholds:
@@ -84,6 +92,7 @@ def _cut(
     weights: NDArray[Any],
     sizes: NDArray[np.intp],
     n_bits: int,
+    are_numbers: Sequence[bool] | None = None,
     *,
     cut_at_zero: bool,
 ) -> list[Thresholds]:
@@ -123,7 +132,32 @@ def _cut(
         # "x > 0" reads as "x is there at all".
         middle = np.where(low == 0, 0.0, middle)
     counts = np.bincount(group[chosen], minlength=len(sizes))
-    return np.split(middle, np.cumsum(counts)[:-1])
+    parts = (np.split(part, np.cumsum(counts)[:-1]) for part in (middle, low, high))
+    return [
+        _as_written(*part) if are_numbers is None or are_numbers[place] else part[0]
+        for place, part in enumerate(zip(*parts, strict=True))
+    ]
+
+
+def _as_written(
+    middle: Thresholds, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> Thresholds:
+    """Thresholds rounded to what names write for them, so that rules mean what they say.
+
+    They stay between the values that they part: no training value changes its bits.
+    """
+    for _ in range(4):  # rounded neighbours may leave room for shorter texts
+        if bool((middle % 0.5 == 0).all()):  # names write halves as they are
+            break
+        short = np.array([float(text) for text in number_texts(middle)])
+        parts = (low <= short) & (short < high)
+        parts &= np.abs(short - middle) <= high / 100 - low / 100
+        parts[1:] &= short[1:] > short[:-1]
+        rounded = np.where(parts, short, middle)
+        if np.array_equal(rounded, middle):
+            break
+        middle = rounded
+    return middle
 
 
 def compare_sparse(

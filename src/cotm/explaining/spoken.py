@@ -61,7 +61,8 @@ class _Speaker:
                 row, column = divmod(int(self.patches[i, k]), grid.columns)
                 patch = row, column
             votes = {label: output * weight for label, weight in rule.weights.items()}
-            rule = replace(rule, clause=int(pool.numbers[k]))
+            clauses = tuple(pool.numbers[spoke[[*rule.clauses]]].tolist())
+            rule = replace(rule, clause=clauses[0], clauses=clauses)
             if self.voter.name:
                 rule = MemberRule(**vars(rule), member=self.voter.name)
             yield SpokenRule(rule, output, votes, patch)

@@ -1,0 +1,63 @@
+"""What the bits of a model mean, in the order of its literals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..booleanize import BitFeature
+
+
+def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list[BitFeature]:
+    """What each bit of an example, or of a patch of it, means, in the order of the literals.
+
+    The second half of the literals, the negated bits, follows the same order.
+    """
+    booleanizer, grid = model.booleanizer_, model.machine_.spec.grid
+    if names is not None:
+        if len(names) != grid.n_features:
+            raise ValueError(
+                f"feature_names has {len(names)} names, but the model has {grid.n_features} bits"
+            )
+        return _bits(names)
+    # A booleanizer before the model, in a pipeline, passes on what its bits mean.
+    described = getattr(model._reader, "bit_features", None)
+    if hasattr(booleanizer, "describe"):
+        described = booleanizer.describe()
+    if model.patch_shape is None:
+        if described is not None:
+            return list(described)
+        if hasattr(booleanizer, "get_feature_names_out"):
+            names = booleanizer.get_feature_names_out()
+        else:
+            names = getattr(model, "feature_names_in_", [f"x{k}" for k in range(grid.n_features)])
+        return _bits(names)
+    rows = [BitFeature("row", ">", t) for t in range(grid.rows - 1)]
+    columns = [BitFeature("column", ">", t) for t in range(grid.columns - 1)]
+    channels = [BitFeature("", "bit")]
+    if grid.channels > 1:
+        channels = [BitFeature(f"channel {c}", "bit") for c in range(grid.channels)]
+    if described is not None and len(described) == grid.channels:
+        channels = described
+    pixels = [
+        replace(feature, column=_placed(feature.column, y if grid.height > 1 else None, x))
+        for y in range(grid.patch_height)
+        for x in range(grid.patch_width)
+        for feature in (replace(f, index=None) for f in channels)
+    ]
+    return rows + columns + pixels
+
+
+def _placed(column: str, y: int | None, x: int) -> str:
+    """What a channel at a place of a patch is called: a pixel's, a cell's, or of one dimension."""
+    kind, _, rest = column.partition(" ")
+    if kind not in ("pixel", "cell"):
+        kind, rest = "pixel", column
+    place = f"at({x})" if y is None else f"{kind}({y},{x})"
+    return f"{place} {rest}".rstrip()
+
+
+def _bits(names: Iterable[Any]) -> list[BitFeature]:
+    """Bits of which only the name is known; each is a column of its own."""
+    return [BitFeature(str(name), "bit", index=index) for index, name in enumerate(names)]
