@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from .output import one_line, print_pairs
-from .summary import file_size, kind_of, progress, size
+from .options import AsJson
+from .output import one_line, print_json, print_pairs
+from .summary import file_data, file_size, kind_of, model_data, progress, size
 
 
 def info(
@@ -18,14 +19,36 @@ def info(
         Path | None,
         typer.Argument(metavar="[MODEL]", help="Model file to describe.", show_default=False),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Describe a model file, or without one this installation.
 
     \b
-    Example:
+    Examples:
       cotm info flowers.cotm
+      cotm info flowers.cotm --json
     """
-    print_pairs(_installation() if model is None else _model_facts(model))
+    if as_json:
+        print_json(_installation_data() if model is None else _model_data(model))
+    else:
+        print_pairs(_installation() if model is None else _model_facts(model))
+
+
+def _installation_data() -> dict[str, Any]:
+    """What `_installation` says, for programs."""
+    facts = _installation()
+    backends = {n.split()[1]: facts.pop(n) for n in [*facts] if n.startswith("backend ")}
+    return {**facts, "threads": int(facts["threads"]), "backends": backends}
+
+
+def _model_data(path: Path) -> dict[str, Any]:
+    """What a model file holds, for programs."""
+    from ..files import load
+    from ..loading import restored
+
+    model, saved = load(path, lambda saved: (restored(saved), saved))
+    file = {"format": saved.format, "version": saved.version}
+    return {**file_data(path), **file, **model_data(model)}
 
 
 def _installation() -> dict[str, str]:

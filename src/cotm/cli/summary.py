@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -63,3 +64,56 @@ def file_size(path: Path) -> str:
     from ..core.system import format_bytes
 
     return f"{path} ({format_bytes(path.stat().st_size)})"
+
+
+def file_data(path: Path) -> dict[str, Any]:
+    """A file's name and size, for programs."""
+    return {"file": str(path), "bytes": path.stat().st_size}
+
+
+def model_data(model: Any) -> dict[str, Any]:
+    """What a model is and how far it came, for programs."""
+    if hasattr(model, "estimators_"):
+        members = model.named_estimators_
+        return {
+            "class": type(model).__name__,
+            "classes": plain(model.classes_.tolist()),
+            "multilabel": model._multilabel,
+            "scale": model.scale,
+            "divisors": plain(model.divisors_),
+            "members": {name: model_data(member) for name, member in members.items()},
+        }
+    literals = (model.memory_ >= 0).sum(axis=1)
+    going = model._progress
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "class": type(model).__name__,
+        "classes": plain(model.classes_.tolist()),
+        "multilabel": model._multilabel,
+        "features": model.n_features_in_,
+        "feature_names": None if names is None else names.tolist(),
+        "bits": model.machine_.spec.grid.n_features,
+        "clauses": len(literals),
+        "states": model.machine_.n_states_,
+        "empty_clauses": int((literals == 0).sum()),
+        "literals": int(literals.sum()),
+        "epochs": going.epochs,
+        "epochs_planned": model.epochs_,
+        "best_epoch": going.best_epoch or None,
+        "last_epoch": plain(model.history_[-1]) if model.history_ else None,
+        "examples_presented": model.step_,
+        "seed": model.seed_,
+        "margin": model.T_,
+        "parameters": plain(model.get_params(deep=False)),
+    }
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON holds it; what it cannot hold as text."""
+    if isinstance(value, dict):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | int | float | None) else str(value)

@@ -29,10 +29,10 @@ from .options import (
     YName,
     classifier_options,
 )
-from .output import print_pairs, say, visible
+from .output import print_json, print_pairs, say, visible
 from .output_files import check_model_output
 from .streams import OutputError
-from .summary import file_size, progress, size
+from .summary import file_data, file_size, model_data, plain, progress, size
 
 if TYPE_CHECKING:
     from .data.examples import Data
@@ -53,6 +53,9 @@ def train(
     eval_file: EvalFile = None,
     checkpoint_every: CheckpointEvery = None,
     resume: Resume = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what came of it as JSON, and progress aside.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     **parameters: Any,
 ) -> None:
@@ -114,8 +117,8 @@ def train(
         verbose=0 if quiet else 1,
     )
     seconds = fit(learner, examples, evaluation, out, resumption, resume=resume)
-    if not quiet:
-        _print_summary(learner, examples, seconds, out)
+    if as_json or not quiet:
+        _print_summary(learner, examples, seconds, out, as_json=as_json)
 
 
 def _warn_about_names(examples: Data) -> None:
@@ -128,11 +131,16 @@ def _warn_about_names(examples: Data) -> None:
         )
 
 
-def _print_summary(model: Any, examples: Data, seconds: float, out: Path) -> None:
+def _print_summary(model: Any, examples: Data, seconds: float, out: Path, *, as_json: bool) -> None:
     from ..estimator.progress import format_seconds
 
-    summary = {"rows": f"{len(examples.X):,}", **size(model), **progress(model)}
+    rows = len(examples.X)
     try:
+        if as_json:
+            facts = {**file_data(out), "rows": rows, "seconds": seconds}
+            print_json({**facts, **model_data(model), "history": plain(model.history_)})
+            return
+        summary = {"rows": f"{rows:,}", **size(model), **progress(model)}
         print_pairs({**summary, "time": format_seconds(seconds), "model": file_size(out)})
     except OutputError as error:
         if not error.reader_left:  # the model is written, whoever wants to hear of it

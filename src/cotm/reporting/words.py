@@ -1,13 +1,15 @@
-"""Rules of an export in words: the conditions that others do not imply, each text once."""
+"""Rules of an export in words: a test for each column that they ask for, each text once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..booleanize import BitFeature
-from ..conditions import Condition, is_possible, simplify
 from ..exporting.description import Member
+from ..rules import ClauseTests
 
 
 def rules_in_words(member: Member, features: Sequence[BitFeature]) -> dict[str, Any]:
@@ -15,19 +17,20 @@ def rules_in_words(member: Member, features: Sequence[BitFeature]) -> dict[str, 
 
     None is asked for by clauses that never vote, as no value can be what they want.
     """
+    graded = member.tolerance > 1
+    included = np.zeros((len(member.clauses), 2 * len(features)), dtype=bool)
+    for row, clause in zip(included, member.clauses, strict=True):
+        row[[*clause.literals]] = True
+    # In graded clauses every condition counts.
+    tests = ClauseTests(features, included, apart=graded)
     known: dict[str, int] = {}
-    conditions: list[list[int] | None] = []
-    for clause in member.clauses:
-        signs = [(k % len(features), k >= len(features)) for k in clause.literals]
-        asked = [Condition(features[k], negated) for k, negated in signs]
-        if member.tolerance == 1 and not is_possible(asked):
-            conditions.append(None)
-            continue
-        # In graded clauses a condition that others imply counts like any other.
-        kept = simplify(asked) if member.tolerance == 1 else asked
-        conditions.append([known.setdefault(str(c), len(known)) for c in kept])
     return {
+        "conditions": [
+            [known.setdefault(test.text, len(known)) for test in tests.of(place)]
+            if graded or possible
+            else None
+            for place, possible in enumerate(tests.possible.tolist())
+        ],
         "texts": [*known],
-        "conditions": conditions,
         "numbers": [clause.number for clause in member.clauses],
     }

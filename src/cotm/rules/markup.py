@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
+from .grammar import value_text
 from .rule import MemberRule, Rule
 
 #: A page is no place for thousands of rules.
@@ -50,7 +51,7 @@ def _cells(rules: Sequence[Rule]) -> tuple[list[str], list[list[str]]]:
         if labelled and evidence is not None:
             best = max(rule.weights, key=rule.weights.__getitem__)
             precise = evidence.precision
-            row.append("" if precise is None else f"{precise[best]:.1%} {best}")
+            row.append("" if precise is None else f"{precise[best]:.1%} {value_text(best)}")
         rows.append(row)
     return header, rows
 

@@ -29,13 +29,18 @@ def data_of(rule: Rule) -> dict[str, Any]:
             }
             for condition in rule.conditions
         ],
-        "tests": [asdict(test) for test in rule.tests],
+        "tests": [_plain(asdict(test)) for test in rule.tests],
         "tolerance": rule.tolerance,
         "weights": _by_text(rule.weights),
-        **({} if rule.position is None else {"position": rule.position._asdict()}),
+        **({} if rule.position is None else {"position": _plain(rule.position._asdict())}),
         **({} if evidence is None else {"evidence": evidence}),
         "text": str(rule),
     }
+
+
+def _plain(parts: dict[str, Any]) -> dict[str, Any]:
+    """Tuples as lists, as JSON gives them back."""
+    return {name: [*part] if isinstance(part, tuple) else part for name, part in parts.items()}
 
 
 def _by_text(values: dict[Any, Any]) -> dict[str, Any]:
