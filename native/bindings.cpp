@@ -1,5 +1,6 @@
-// The only file that knows Python. Examples and targets are checked where they come from users, in
-// Python; what could crash the process if it were wrong is checked again here.
+// With table_bindings.cpp the only file that knows Python. Examples and targets are checked where
+// they come from users, in Python; what could crash the process if it were wrong is checked again
+// here.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -16,6 +17,7 @@
 #include "image_planes.hpp"
 #include "resampling.hpp"
 #include "shapley.hpp"
+#include "table_bindings.hpp"
 #include "training.hpp"
 
 namespace nb = nanobind;
@@ -352,6 +354,7 @@ NB_MODULE(_native, module) {
 
   bind_machine(module);
   bind_training(module);
+  bind_tables(module);
   bind_randomness(module);
 
   const auto names = [](const std::vector<std::string>& fields) {

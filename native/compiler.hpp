@@ -56,6 +56,18 @@ static inline uint32_t lowest_bit(uint64_t word) {
 #endif
 }
 
+// How many bits of a word are set.
+static inline uint32_t count_bits(uint64_t word) {
+#ifdef COTM_GNU
+  return static_cast<uint32_t>(__builtin_popcountll(word));
+#else
+  word -= word >> 1 & 0x5555555555555555u;
+  word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+  word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+  return static_cast<uint32_t>(word * 0x0101010101010101u >> 56);
+#endif
+}
+
 // Multiplies; returns whether the product is too large, and then says nothing about it.
 static inline bool multiply_overflows(uint64_t a, uint64_t b, uint64_t& product) {
 #ifdef COTM_GNU

@@ -15,6 +15,7 @@ namespace cotm {
 namespace {
 
 constexpr size_t kNarrowOutputs = 32;  // with more, adding only where a clause fires is cheaper
+constexpr size_t kFewRows = 4;         // examples that are matched one by one
 constexpr int64_t kNarrowest = std::numeric_limits<int16_t>::max();
 constexpr int64_t kPairedMost = std::numeric_limits<int32_t>::max();
 constexpr uint32_t kPairedPlanes = 14;  // that sum_grades takes
@@ -92,6 +93,7 @@ CompiledModel::CompiledModel(const Clauses& clauses)
     lists_.assign(c, all[same.front()]);
     members_.push_back(std::move(same));
   }
+  if (layout_.is_flat()) row_matcher_.emplace(lists_, voters_, spec_.grid.n_features());
   std::vector<std::vector<int64_t>> weights;
   for (auto& [same, sum] : voting) weights.push_back(std::move(sum));
   set_weights(weights);
@@ -133,6 +135,7 @@ void CompiledModel::set_weights(const std::vector<std::vector<int64_t>>& weights
 void CompiledModel::votes(const Examples& examples, unsigned threads, int64_t* out) const {
   const size_t m = spec_.m, each = layout_.groups() * lists_.planes();
   std::fill_n(out, examples.size() * m, 0);
+  if (row_matcher_ && examples.size() <= kFewRows) return votes_of_rows(examples, out);
   for_blocks(layout_, kernels_, examples, threads, [&] {
     const size_t size = m * layout_.examples();
     return [&, found = Buffer<uint64_t>(voters_ * each),
@@ -153,6 +156,17 @@ void CompiledModel::votes(const Examples& examples, unsigned threads, int64_t* o
       }
     };
   });
+}
+
+void CompiledModel::votes_of_rows(const Examples& examples, int64_t* out) const {
+  const size_t m = spec_.m;
+  Buffer<uint64_t> truth(row_matcher_->words());
+  for (size_t e = 0; e < examples.size(); ++e, out += m) {
+    row_matcher_->match(kernels_, examples, e, truth.data(), [&](size_t c, int64_t output) {
+      const int64_t* weights = wide_.data() + c * m;
+      for (size_t i = 0; i < m; ++i) out[i] += output * weights[i];
+    });
+  }
 }
 
 void CompiledModel::add_narrow(const uint64_t* found, size_t examples, int16_t* sums,

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "clauses.hpp"
 #include "examples.hpp"
+#include "row_matcher.hpp"
 
 namespace cotm {
 
@@ -26,6 +28,7 @@ class CompiledModel {
   enum class Sums { narrow, paired, wide };
 
   void set_weights(const std::vector<std::vector<int64_t>>& weights);
+  void votes_of_rows(const Examples& examples, int64_t* out) const;
   // Add to the votes of a block's examples, which are 0 before; found: [voter][planes][groups].
   void add_narrow(const uint64_t* found, size_t examples, int16_t* sums, int64_t* votes) const;
   void add_paired(const uint64_t* found, size_t examples, int32_t* sums, int64_t* votes) const;
@@ -40,7 +43,8 @@ class CompiledModel {
   Buffer<int64_t> wide_;                        // weights, [voter][m]
   Buffer<int16_t> narrow_;                      // the same, of use unless sums are wide
   Sums sums_ = Sums::wide;
-  std::vector<size_t> ends_;  // voters at which a sum of 16 bits might overflow
+  std::vector<size_t> ends_;               // voters at which a sum of 16 bits might overflow
+  std::optional<RowMatcher> row_matcher_;  // of flat examples
 };
 
 }  // namespace cotm

@@ -66,6 +66,18 @@ static inline void set_all(Countdown<Words>& numbers, uint32_t value) {
   }
 }
 
+static uint32_t count_row_misses(const uint32_t* places, const uint64_t* masks, uint32_t count,
+                                 const uint64_t* truth, uint32_t limit) {
+  uint32_t misses = 0, i = 0;
+  const auto missed = [&](uint32_t k) { return count_bits(masks[k] & ~truth[places[k]]); };
+  for (; i + kChunk <= count; i += kChunk) {
+    for (uint32_t k = 0; k < kChunk; ++k) misses += missed(i + k);
+    if (misses >= limit) return misses;
+  }
+  for (; i < count; ++i) misses += missed(i);
+  return misses;
+}
+
 static uint32_t grade_flat(const IncludeList& list, const uint64_t* words, const uint64_t* examples,
                            uint32_t most, uint32_t planes, uint64_t* found) {
   Countdown<Octet> numbers;

@@ -124,6 +124,11 @@ struct Kernels {
   // How many literals of a list are false in each of the 512 flat examples of a block, modulo 2^16.
   void (*count_misses)(const IncludeList& list, const uint64_t* words, uint16_t* counts);
 
+  // How many literals of a clause are false in one example, of which `truth` has a bit per literal:
+  // the clause includes those of masks[i] in word places[i]. From `limit` on the number may be
+  // less.
+  uint32_t (*count_row_misses)(const uint32_t* places, const uint64_t* masks, uint32_t count,
+                               const uint64_t* truth, uint32_t limit);
   // Adds an amount to the counts of the examples whose bit is set, at least from `first` to before
   // `end` and at most all 512.
   void (*move_counts)(const uint64_t* examples, size_t first, size_t end, int16_t amount,

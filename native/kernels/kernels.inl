@@ -394,6 +394,7 @@ static constexpr Kernels table = {
     .grade_window = grade_window,
     .find_graded = find_graded,
     .count_misses = count_misses,
+    .count_row_misses = count_row_misses,
     .move_counts = move_counts,
     .grade_counts = grade_counts,
     .add_grades = add_grades,

@@ -177,6 +177,12 @@ void call_interleave(const Kernels* kernels, const uint64_t* features, const uin
   kernels->interleave(features, valid, words, truth);
 }
 
+uint32_t call_count_row_misses(const Kernels* kernels, const uint32_t* places,
+                               const uint64_t* masks, uint32_t count, const uint64_t* truth,
+                               uint32_t limit) {
+  return kernels->count_row_misses(places, masks, count, truth, limit);
+}
+
 bool call_forget_watched(const Kernels* kernels, const Key* key, uint32_t q, uint32_t count,
                          uint32_t* watch) {
   return kernels->forget_watched(*key, q, count, watch);

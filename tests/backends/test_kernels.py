@@ -62,6 +62,7 @@ ARGUMENTS = {
     "sum_grades": "array size count size size array size array",
     "transpose64": "array",
     "count_misses": "array length array array",
+    "count_row_misses": "array array count array count",
     "move_counts": "array size size N array",
     "grade_counts": "array size array size array array",
     "add_grades": "array array size array size largest array",
@@ -78,6 +79,7 @@ RESULTS = {
     "match_window": ctypes.c_uint64,
     "find_patches": ctypes.c_size_t,
     "grade_flat": ctypes.c_uint32,
+    "count_row_misses": ctypes.c_uint32,
     "find_graded": ctypes.c_size_t,
     "feedback": ctypes.c_bool,
     "plain_feedback": ctypes.c_uint32,
@@ -613,6 +615,18 @@ def test_interleave(kernels):
         expected = np.stack([bits, 1 - bits], axis=1).ravel() & words_to_bits(valid)
         np.testing.assert_array_equal(words_to_bits(truth[:words]), expected)
         assert not truth[words:].any()
+
+
+def test_count_row_misses(kernels):
+    for rng in cases("count_row_misses"):
+        words, count = int(rng.integers(1, 30)), int(rng.integers(0, 20))
+        truth = random_words(rng, words, rng.choice([0.5, 0.95]))
+        masks = random_words(rng, count, 0.1)
+        places = rng.integers(0, words, count).astype(np.uint32)
+        limit = int(rng.choice([1, 4, 500]))
+        misses = int(words_to_bits(masks & ~truth[places]).sum())
+        found = kernels.count_row_misses(places, masks, count, truth, limit)
+        assert found == misses if misses < limit else limit <= found <= misses
 
 
 def test_forget_watched(kernels):

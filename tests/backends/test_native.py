@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+import scipy.sparse
 from configurations import assert_equal, outcome, random_configuration
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,6 +46,28 @@ def test_native_equals_reference(seed):
             backend = NativeBackend(c.spec, c.memory, c.weights, threads)
             assert backend.isa == isa
             assert_equal(expected, outcome(backend, c), f"{isa}, {threads} threads, {c.spec}")
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("tolerance", [1, 3, 40])
+def test_single_flat_examples_equal_reference(tolerance, sparse, isa, monkeypatch):
+    monkeypatch.setenv("COTM_ISA", isa)
+    rng = np.random.default_rng(tolerance)
+    for o in (1, 31, 32, 33, 64, 200):
+        grid = PatchGrid.flat(o)
+        spec = Spec(n=30, m=3, grid=grid, T=50, q=6554, N=128, tolerance=tolerance)
+        memory = np.where(rng.random((30, 2 * o)) < rng.choice([0.02, 0.2]), 0, -1).astype(np.int8)
+        weights = rng.integers(-9, 9, (30, 3)).astype(np.int32)
+        bits = (rng.random((9, o)) < 0.6).astype(np.uint8)
+        dense = Examples(bits.reshape(9, *grid.image_shape), grid)
+        examples = Examples(scipy.sparse.csr_array(bits), grid) if sparse else dense
+        backends = ReferenceBackend(spec, memory, weights), NativeBackend(spec, memory, weights)
+        expected = backends[0].votes(backends[0].prepare(dense))
+        for step in (1, 2, 9):
+            parts = [backends[1].prepare(examples[k : k + step]) for k in range(0, 9, step)]
+            found = np.concatenate([backends[1].votes(part) for part in parts])
+            np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("isa", ISAS)

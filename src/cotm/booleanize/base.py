@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.decoding import expect, expect_keys, expect_type
+from .compiled import CompiledCodes
 from .described import Description, with_description
 from .descriptions import BitFeature
 from .encodings import CategoryCode, ColumnCode, NumberCode, pack_codes, unpack_codes
@@ -43,6 +44,7 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
     n_features_in_: int
     n_bits_out_: int
     feature_names_in_: NDArray[np.object_]
+    _compiled: CompiledCodes | None  # of dense data
 
     def _learn(self, table: Table) -> list[ColumnCode]:
         """The code of each column of a training table."""
@@ -110,6 +112,7 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        self._compiled = CompiledCodes(codes, names) if not sparse else None
         # Made when fitting, because transform must not change the transformer, and bits made now
         # keep their meaning when it is fitted again.
         self._description = Description(
@@ -131,6 +134,9 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
             of a classifier that learns from it.
         """
         check_is_fitted(self)
+        bits = self.quick_bits(X)
+        if bits is not None:
+            return with_description(bits, self._description)
         table = read_table(X)
         self._check_columns(table)
         if table.matrix is not None and not self.sparse_:
@@ -139,6 +145,10 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
                 "be 1 for zeros; pass X.toarray(), or fit on sparse data"
             )
         return self._transform_table(table)
+
+    def quick_bits(self, X: Any) -> NDArray[np.uint8] | None:
+        """What `transform` gives for most X, without its description, at once; None for others."""
+        return None if self._compiled is None else self._compiled.bits(X)
 
     def _transform_table(self, table: Table) -> Any:
         if table.matrix is not None:

@@ -181,8 +181,7 @@ class CategoryCode(ColumnCode):
 
     @functools.cached_property
     def _tells_booleans_apart(self) -> bool:
-        kinds = {type(value) for value in self.categories}
-        return bool in kinds and not kinds.isdisjoint((int, float))
+        return tells_booleans_apart(self.categories)
 
     def check_parts(self) -> None:
         self._check_thresholds(not self.thresholds.size)
@@ -192,6 +191,12 @@ class CategoryCode(ColumnCode):
 
 # Files name a kind of column by its place here.
 _CODES = (NumberCode, BitCode, CategoryCode)
+
+
+def tells_booleans_apart(categories: tuple[Plain, ...]) -> bool:
+    """Whether there are both booleans and numbers among categories."""
+    kinds = {type(value) for value in categories}
+    return bool in kinds and not kinds.isdisjoint((int, float))
 
 
 def _category_type(value: Plain) -> str:

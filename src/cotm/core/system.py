@@ -15,6 +15,8 @@ def resolve_n_jobs(n_jobs: int | None, useful: float = 1) -> int:
     None takes one inside a joblib worker, where others are at work already. A positive number
     is taken as it is. The result does not depend on it.
     """
+    if n_jobs is None and useful < 2:
+        return 1  # whatever there is; a prediction of one example waits for nothing
     if n_jobs is None:
         n_jobs = 1 if _inside_worker() else -1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:

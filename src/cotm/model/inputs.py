@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..booleanize import (
     bit_features_of,
     plain_array,
 )
-from ..booleanize.base import names_message
+from ..booleanize.base import TableBooleanizer, names_message
 from ..booleanize.frames import string_names
 from ..core.checks import check_pair
 from ..core.examples import Examples, as_examples
@@ -179,7 +180,34 @@ class InputReader:
 
     def read(self, X: Any) -> Examples:
         """Check X against what was learned, and return its bits."""
-        return self.bits_of(self._checked(X))
+        quick = self._quick(X)
+        return self.bits_of(self._checked(X)) if quick is None else quick
+
+    def _quick(self, X: Any) -> Examples | None:
+        """The bits of a table that is as it should be; None where it needs a closer look."""
+        if self.reads_images:
+            return None
+        if type(X) is list:
+            with suppress(ValueError):  # of rows that are not of one length
+                X = np.asarray(X)
+        if isinstance(self.booleanizer, TableBooleanizer):
+            bits = self.booleanizer.quick_bits(X)
+        elif self.booleanizer is None:
+            bits = self._quick_bits(X)
+        else:
+            bits = None
+        if bits is None:
+            return None
+        assert self.grid is not None
+        return Examples(bits.reshape(len(bits), *self.grid.image_shape), self.grid)
+
+    def _quick_bits(self, X: Any) -> NDArray[np.uint8] | None:
+        """X if it holds bits as they are taken."""
+        if not self._is_plain(X) or X.ndim != 2 or X.shape[1] != self.n_features:
+            return None
+        if type(X) is not np.ndarray or (X.dtype == np.uint8 and X.max() > 1):
+            return None
+        return X.view(np.uint8)
 
     def read_images(self, X: Any) -> NDArray[Any]:
         """Check images against what was learned, and return them."""
