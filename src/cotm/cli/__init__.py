@@ -1,4 +1,4 @@
-"""The command line: train, predict, evaluate, rules, report, export, info, demo, reproduce.
+"""The command line, a file per command.
 
 Whatever takes long to import (scikit-learn, polars, rich) is imported where it is used, so
 that ``--help`` answers at once.
@@ -15,6 +15,7 @@ import typer
 from . import errors
 from .demo import demo
 from .evaluate import evaluate
+from .explain import explain
 from .export import export
 from .info import info
 from .predict import predict
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (train, predict, evaluate, rules, report, export, info, demo, reproduce):
+for _command in (train, predict, evaluate, explain, rules, report, export, info, demo, reproduce):
     app.command(cls=errors.Command)(_command)
 
 

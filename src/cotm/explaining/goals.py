@@ -80,6 +80,11 @@ class _OtherAnswer:
 
 def goal_of(voters: Voters, votes: NDArray[np.int64], label: Any) -> Goal:
     """The goal that a label stands for, or a ValueError."""
+    if any(member.fitted.scaling is not None for member in voters.members):
+        raise ValueError(
+            "counterfactual changes labels, but this model predicts quantities; partial_dependence "
+            "says how they depend on a column"
+        )
     labels = [plain(value) for value in voters.classes]
     if label is not None and label not in labels:
         raise ValueError(f"label={label!r} is not a class of this model; it has {labels!r:.200}")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ..booleanize.frames import NamedArray
 from ..core.gpu_arrays import to_host
 
 
@@ -44,6 +45,8 @@ def changed_row(x: Any, cells: Mapping[int, Any]) -> Any:
         return row
     if scipy.sparse.issparse(x):
         return type(x)(changed_row(x.toarray(), cells))
+    if isinstance(x, NamedArray):
+        return NamedArray(changed_row(x.values, cells), x.columns)
     if not hasattr(x, "shape"):
         return [[cells.get(k, cell) for k, cell in enumerate(x[0])]]
     row = np.array(x, copy=True)
