@@ -5,7 +5,7 @@ PIP := $(VENV)/bin/pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -type f -not -name '*.pyc')
 
 .PHONY: help demo test test-matrix test-aarch64 test-cuda lint format bench bench-full bench-gpu \
-  cuda-tools sanitize sanitize-cuda wheels clean
+  cuda-tools sanitize sanitize-cuda docs wheels clean
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make test-cuda  the tests of the CUDA backend, and those of behaviour on it"
 	@echo "make sanitize  the native tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make sanitize-cuda  some CUDA tests under NVIDIA's memcheck and racecheck"
+	@echo "make docs      the site of documents, tutorials, pictures and reference, in build/docs/html"
 	@echo "make wheels    the sdist, and wheels for this kind of Linux, installed and tried; in dist/"
 	@echo "make clean     remove everything that was built"
 
@@ -146,6 +147,18 @@ sanitize-cuda: $(DEVELOPMENT) cuda-tools
 	compute-sanitizer --tool memcheck --error-exitcode 1 $(VENV)/bin/python -m pytest $(SANITIZED)
 	COTM_CUDA_FLAGS=-DCOTM_RACECHECK compute-sanitizer --tool racecheck --error-exitcode 1 \
 	  $(VENV)/bin/python -m pytest $(SANITIZED)
+
+$(VENV)/.docs: pyproject.toml $(VENV)/.builder
+	$(PIP) install --quiet --no-build-isolation --no-compile ".[docs]"
+	@touch $@
+
+# A warning, such as a link that leads nowhere, is an error. Code in the pages is run.
+docs: $(VENV)/.docs $(VENV)/.installed
+	rm -rf build/docs/html
+	$(VENV)/bin/python docs/site/assemble.py
+	$(VENV)/bin/python -m sphinx -W --keep-going -q -c docs/site -d build/docs/trees \
+	  build/docs/source build/docs/html
+	@echo "the site is in build/docs/html/index.html"
 
 # zig's compiler is large, so what makes wheels is installed only here.
 $(VENV)/.release: pyproject.toml | $(VENV)/bin/python
