@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,22 +22,20 @@ from .estimator.composition import (
     composed,
     eval_sets_of,
     input_of,
-    joined_rules,
 )
-from .estimator.understanding import check_label
+from .estimator.joined_rules import JoinedRules
 from .explaining.methods import Explaining
 from .explaining.voters import Voters
 from .exporting import Description, describe, export
 from .model.joining import SCALES, UNIT
 from .model.probabilities import probabilities
 from .reporting import Reporting
-from .rules import RuleList
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class CoTMComposite(Explaining, Reporting, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
+class CoTMComposite(JoinedRules, Explaining, Reporting, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Several classifiers with the same outputs, whose votes are added up.
 
     Each member reads X in its own way: with its own booleanizer, patches, clauses and margin. Its
@@ -372,48 +370,6 @@ class CoTMComposite(Explaining, Reporting, ClassifierMixin, _BaseComposition):  
         now = self._now()
         margins = now.outputs.in_margins(now.votes(X), now.margin)
         return probabilities(margins, now.sharpness(), now.outputs)
-
-    def rules(
-        self,
-        X: Any = None,
-        y: Any = None,
-        *,
-        label: Any = None,
-        top: int | None = None,
-        sort: str = "votes",
-        at_least: Mapping[str, float] | None = None,
-    ) -> RuleList:
-        """The rules of all members, each with its member's name.
-
-        Members that read the same bits and whose votes are divided by the same number have equal
-        rules as one, with the sum of their votes.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, frame, or dict, optional
-            As in :meth:`votes`: examples on which to measure coverage and share of votes.
-        y : array, optional
-            Their labels, for precision and lift.
-        label : optional
-            Measure votes, precision and lift of this class only, and leave out rules that do not
-            vote for it.
-        top : int, optional
-            How many at the most.
-        sort : {"votes", "coverage", "count", "precision", "lift", "share"}, default="votes"
-            What they are sorted by, the highest first.
-        at_least : dict of str to float, optional
-            The least that a rule needs of these measures, as in ``{"coverage": 0.05}``.
-
-        Returns
-        -------
-        cotm.rules.RuleList
-            A list of :class:`cotm.MemberRule`. Votes are the member's own; the order and the
-            share of votes are those of the votes divided by alpha.
-        """
-        now = self._now()
-        check_label(label, now.classes.tolist())
-        found = joined_rules(now, X, y)
-        return found.chosen(label=label, top=top, sort=sort, at_least=at_least)
 
 
 def _check_whole(now: Composition, done: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 
 from ..core.checks import check_choice
 from ..explaining.voters import Voter, Voters
-from ..files import same_inputs
 from ..model.joining import SCALES, joined_margin, joined_votes, vote_range
 from ..model.outputs import Outputs, Votes, outputs_for
 from ..model.probabilities import MeanSharpness
-from ..rules import MemberRule, Rule, RuleList
 from .classifying import TsetlinClassifier
 from .validation import eval_pair
 
@@ -126,63 +124,6 @@ def composed(
         divisors = None
     known = None if divisors is None else tuple(divisors)
     return Composition(members, scale, known, margins, first.classes_, first._multilabel)
-
-
-def joined_rules(composition: Composition, X: Any = None, y: Any = None) -> RuleList:
-    """The rules of all members, and what they do on examples; equal ones are one."""
-    members = composition.members
-    check_input(X, [member.name for member in members])
-    divisors = composition.divisors or (1,) * len(members)
-    groups: dict[Any, list[MemberRule]] = {}
-    for member, divisor in zip(members, divisors, strict=True):
-        classifier = member.classifier
-        kind = (_inputs_of(member, members), divisor, classifier.machine_.parameters.tolerance)
-        for rule in classifier.rules(None if X is None else member.part_of(X), y):
-            own = {part.name: getattr(rule, part.name) for part in fields(Rule)}
-            named = MemberRule(**own, member=member.name, divisor=divisor)
-            groups.setdefault((kind, frozenset(rule.tests)), []).append(named)
-    found = [_one_rule(rules) for rules in groups.values()]
-    said = sum(rule.evidence.votes / rule.divisor for rule in found if rule.evidence)
-    return RuleList(
-        rule
-        if rule.evidence is None
-        else replace(
-            rule,
-            evidence=replace(
-                rule.evidence, share_of_votes=rule.evidence.votes / rule.divisor / (said or 1)
-            ),
-        )
-        for rule in found
-        if any(rule.weights.values())
-    )
-
-
-def _inputs_of(member: Member, members: Sequence[Member]) -> str:
-    """The name of the first member that reads the same bits."""
-    if steps_before(member.model):
-        return member.name
-    reader = member.classifier._now().reader
-    return next(
-        other.name
-        for other in members
-        if other is member
-        or (not steps_before(other.model) and same_inputs(other.classifier._now().reader, reader))
-    )
-
-
-def _one_rule(rules: list[MemberRule]) -> MemberRule:
-    """Equal rules of members as one, under the name of the first."""
-    first = rules[0]
-    if len(rules) == 1:
-        return first
-    weights = {label: sum(rule.weights[label] for rule in rules) for label in first.weights}
-    evidence = first.evidence
-    if evidence is not None:
-        amount = sum(map(abs, first.weights.values()))
-        votes = evidence.votes // amount * sum(map(abs, weights.values()))
-        evidence = replace(evidence, votes=votes)
-    members = {rule.member: rule.clauses for rule in rules}
-    return replace(first, weights=weights, members=members, evidence=evidence)
 
 
 def classifier_of(model: Any, name: str) -> TsetlinClassifier:

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
+from ..core.checks import check_integer, check_number
 from ..core.examples import Examples
 from ..model.labels import make_targets, read_labels
-from ..rules import Firing, RuleList, rules
+from ..rules import (
+    ClauseSharing,
+    Firing,
+    RuleList,
+    RuleOverlap,
+    clause_sharing,
+    rule_overlap,
+    rules,
+)
 from .attributes import FittedAttributes
 
 if TYPE_CHECKING:
@@ -77,6 +87,51 @@ class Understanding(FittedAttributes):
         found = rules(still, feature_names, firing=firing)
         return found.chosen(label=label, top=top, sort=sort, at_least=at_least)
 
+    def clause_sharing(self) -> ClauseSharing:
+        """Tell which clauses serve which outputs.
+
+        Returns
+        -------
+        cotm.rules.ClauseSharing
+            For each clause the outputs that it votes for and against, with the shares of its
+            votes, and matrices of how many clauses two outputs share. With ``average`` of the
+            clauses of all states that vote.
+        """
+        still = self._still()
+        return clause_sharing(still.memory_ >= 0, still.weights_, still.classes_.tolist())
+
+    def rule_overlap(
+        self, X: Any, *, most: int = 500, similarity: float = 0.9, pairs: int = 100
+    ) -> RuleOverlap:
+        """Compare rules by where they fire: which repeat each other, and which disagree.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or frame
+            Examples, as in :meth:`fit`.
+        most : int, default=500
+            How many rules are compared, the strongest; time and memory grow with its square.
+        similarity : float, default=0.9
+            Share of the examples on which either fires from which on two rules repeat each other.
+        pairs : int, default=100
+            The most pairs that are listed of each kind.
+
+        Returns
+        -------
+        cotm.rules.RuleOverlap
+        """
+        check_overlap(most, similarity, pairs)
+        still = self._still()
+        found = rules(still)[:most]
+        return rule_overlap(found, still._fires(X, found), similarity=similarity, pairs=int(pairs))
+
+    def _fires(self, X: Any, found: RuleList) -> Iterator[NDArray[np.bool_]]:
+        """Where rules fire, some rows at a time."""
+        fitted = self._now()
+        clauses = [rule.clause for rule in found]
+        for outputs in _outputs(fitted.machine, fitted.reader.read(X), self.n_jobs):
+            yield outputs[:, clauses] > 0
+
     def _firing(self, X: Any, y: Any) -> Firing:
         """What the clauses of all states that vote do on examples."""
         fitted = self._now()
@@ -108,3 +163,10 @@ def check_label(label: Any, labels: list[Any]) -> None:
     """Raise a ValueError for what is no class of a model."""
     if label is not None and label not in labels:
         raise ValueError(f"label={label!r} is not a class of this model; it has {labels}")
+
+
+def check_overlap(most: Any, similarity: Any, pairs: Any) -> None:
+    """Raise a ValueError for what `rule_overlap` cannot take."""
+    check_integer("most", most, 1, 10_000)
+    check_number("similarity", similarity, 0.0, 1.0)
+    check_integer("pairs", pairs, 0)

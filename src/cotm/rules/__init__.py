@@ -6,10 +6,13 @@ from .features import feature_descriptions
 from .grammar import ParsedRule, ParsedTest, parse_rule, parse_tests
 from .groups import ClauseTests
 from .making import rules
+from .overlap import RuleOverlap, RulePair, rule_overlap
 from .rule import Evidence, MemberRule, Position, Rule
 from .rule_list import RuleList
+from .sharing import ClauseSharing, clause_sharing
 
 __all__ = [
+    "ClauseSharing",
     "ClauseTests",
     "ColumnTest",
     "Condition",
@@ -21,9 +24,13 @@ __all__ = [
     "Position",
     "Rule",
     "RuleList",
+    "RuleOverlap",
+    "RulePair",
+    "clause_sharing",
     "column_tests",
     "feature_descriptions",
     "parse_rule",
     "parse_tests",
+    "rule_overlap",
     "rules",
 ]
