@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +44,10 @@ def browser() -> Iterator[Any]:
         program.close()
 
 
-def wait(page: Any, condition: str) -> None:
+def wait(page: Any, condition: str, complaints: Sequence[str] = ()) -> None:
     """Until something holds; playwright's own way is forbidden by the page's policy."""
     for _ in range(1000):
+        assert not complaints, complaints
         if page.evaluate(condition):
             return
         page.wait_for_timeout(10)
@@ -69,8 +70,8 @@ class Opened:
         if before:
             self.page.add_init_script(before)
         self.page.goto(path.as_uri())
-        wait(self.page, "document.documentElement.dataset.ready === 'true'")
-        wait(self.page, SETTLED)
+        wait(self.page, "document.documentElement.dataset.ready === 'true'", self.complaints)
+        wait(self.page, SETTLED, self.complaints)
 
     def __enter__(self) -> Any:
         return self.page

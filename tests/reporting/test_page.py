@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+import pandas as pd
 import pytest
 from browser import SETTLED, Opened, browser, wait, why_missing
 from reported_models import HOSTILE, MODELS, ROWS, head, model, options
@@ -201,8 +202,11 @@ def test_categories_bits_and_dates_can_be_changed(program, reported):
         row[HOSTILE[3]] = ~row[HOSTILE[3]]
         row[column] = page.evaluate("report.explorer.row[1]")
         agrees()
-        day = page.inner_text("output[for=field-4]")
-        assert day == str(row["when"].iloc[0].date())
+        day = page.locator(".field input[type=date]")
+        assert day.input_value() == str(row["when"].iloc[0].date())
+        day.fill("2021-04-20")
+        row["when"] = pd.Timestamp("2021-04-20")
+        agrees()
 
 
 def test_words_are_found_and_switched(program, reported):
@@ -250,19 +254,17 @@ def test_images_are_painted_on_and_have_a_heat_map(program, reported):
 
 
 def test_rules_are_searched_sorted_and_filtered(program, tumours):
-    path, fitted, _ = tumours
-    rules = {rule.clause: rule for rule in fitted.rules()}
+    path, fitted, X = tumours
+    y = fitted.predict(X)  # the labels of the report are others, but the coverage is the same
+    rules = {rule.clause: rule for rule in fitted.rules(X, y)}
     first = "#rules tbody tr:not([aria-hidden])"
 
     def shown(page):
-        return page.evaluate("report.table.shown.map((rule) => Number(rule.name))")
+        return page.evaluate("report.table.shown.map((rule) => rule.number)")
 
     with Opened(program, path) as page:
-        rules = {number: rules[number] for number in shown(page)}
-        assert len(rules) > 200
-        strengths = page.evaluate(
-            "report.table.shown.map(({weights, most}) => most * Math.max(...weights.map(Math.abs)))"
-        )
+        assert {*shown(page)} == {*rules} and len(rules) > 200
+        strengths = [rules[number].strength for number in shown(page)]
         assert strengths == sorted(strengths, reverse=True)
         page.fill("#rule-search", "worst  AREA")
         wait(page, f"report.table.shown.length < {len(rules)}")
@@ -283,6 +285,10 @@ def test_rules_are_searched_sorted_and_filtered(program, tumours):
         page.click("[data-column=length] button")
         assert page.get_attribute("[data-column=length]", "aria-sort") == "descending"
         assert lengths and page.locator(first).count() < 60
+        for column, measure in (("coverage", "coverage"), ("share", "share_of_votes")):
+            page.click(f"[data-column={column}] button")
+            values = [getattr(rules[number].evidence, measure) for number in shown(page)]
+            assert values == sorted(values, reverse=True) and values[0] > values[-1]
         page.locator(f"{first} button").first.click()
         number = int(page.inner_text("#rule-title").removeprefix("Rule "))
         texts = page.eval_on_selector_all(".conditions li", "all => all.map(e => e.innerText)")
@@ -398,7 +404,7 @@ def test_ten_thousand_rules_are_few_elements_and_there_at_once(program, tmp_path
         assert page.evaluate("report.table.shown.length") > 8000
         assert page.locator("#rules tr").count() < 60
         page.evaluate("report.table.scroller.scrollTop = 200000")
-        wait(page, "report.table.rows.has(Math.round(200000 / 38))")
+        wait(page, "report.table.rows.has(Math.round(200000 / 54))")
         assert page.locator("#rules tr").count() < 60
         page.evaluate("report.table.scroller.scrollTop = 1e9")
         wait(page, "report.table.rows.has(report.table.shown.length - 1)")

@@ -109,24 +109,29 @@ def test_cells_of_tables_stay_what_they_are():
     assert examples["labels"] is None
 
 
-def test_rules_are_in_words_as_the_models_are():
-    for name in ("table", "table, graded", "images"):
-        fitted = model(name)[0]
-        (words,) = gathered(name).details["rules"]
-        (member,) = gathered(name).details["export"]["members"]
-        said = {clause: rule for rule in fitted.rules() for clause in rule.clauses}
-        sums = {rule.clause: np.zeros(len(rule.weights), dtype=int) for rule in said.values()}
-        for number, chosen, (_, weights) in zip(
-            words["numbers"], words["conditions"], member["clauses"], strict=True
-        ):
-            if chosen is None:  # it asks for what cannot be
-                assert number not in said
-                continue
-            if number in said:  # the votes of equal clauses may cancel out
-                assert all(words["texts"][k] in str(said[number]) for k in chosen)
-                sums[said[number].clause] += weights
-        for rule in said.values():
-            assert [*rule.weights.values()] == sums[rule.clause].tolist()
+@pytest.mark.parametrize("name", MODELS)
+def test_rules_are_the_models_and_all_that_it_exports(name):
+    fitted, X, y = model(name)
+    details = gathered(name).details
+    members, texts = details["export"]["members"], details["rules"]["texts"]
+    named = {"feature_names": WORDS} if name == "words" else {}
+    said = fitted.rules(X, y, **named)
+    assert len(said) == len(details["rules"]["rules"])
+    for rule, (number, clauses, tests, evidence) in zip(
+        said, details["rules"]["rules"], strict=True
+    ):
+        assert number == rule.clause
+        assert [texts[k] for k in tests] == [test.text for test in rule.tests]
+        weights = sum(np.array(members[k]["clauses"][j][1]) for k, j in clauses)
+        assert [*rule.weights.values()] == weights.tolist()
+        count, counts, share = evidence
+        assert (count, share) == (rule.evidence.count, rule.evidence.share_of_votes)
+        assert counts == [*rule.evidence.counts.values()]
+    labels = y if y.ndim > 1 else y[:, None] == fitted.classes_
+    assert details["totals"] == labels.sum(axis=0).tolist() and details["rows"] == len(y)
+    told = {(k, j) for _, clauses, _, _ in details["rules"]["rules"] for k, j in clauses}
+    every = {(k, j) for k, m in enumerate(members) for j in range(len(m["clauses"]))}
+    assert told <= every and len(told) > 0.9 * len(every)  # but those that can never vote
 
 
 def test_names_of_bits_can_be_given():
@@ -134,7 +139,7 @@ def test_names_of_bits_can_be_given():
     assert details["reasons"]["names"] == WORDS
     columns = details["export"]["members"][0]["input"]["columns"]
     assert [column["name"] for column in columns] == WORDS
-    assert any(HOSTILE[0] in text for text in details["rules"][0]["texts"])
+    assert any(HOSTILE[0] in text for text in details["rules"]["texts"])
 
 
 def test_the_card_says_what_it_is():
@@ -253,4 +258,5 @@ def test_labels_in_frames_and_lists_and_labels_that_are_new():
     new = np.where(np.arange(30) == 0, "unheard of", y[:30].astype(object))
     data = gather(fitted._unchanging(), some, new, Options())
     assert data.details["examples"]["labels"][0] == -1
+    assert data.details["rows"] == 29 and sum(data.details["totals"]) == 29
     assert "unheard of" in data.summary["scores"]["confusion_matrix"]["labels"]

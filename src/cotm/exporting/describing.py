@@ -86,7 +86,7 @@ def clauses_of(
     included: NDArray[np.bool_], weights: NDArray[Any], tolerance: int, grid: PatchGrid
 ) -> list[Clause]:
     """Those that can vote; equal ones are one, with the sum of their weights."""
-    keep = included.any(axis=1)
+    keep = included.any(axis=1) & (weights != 0).any(axis=1)
     if tolerance == 1:
         o = grid.n_features
         keep &= ~(included[:, :o] & included[:, o:]).any(axis=1)

@@ -6,7 +6,7 @@ table of rules and the explorer need: the JSON export, its rules in words, examp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..exporting.description import Description, plain
 from ..exporting.js_format import check as check_javascript
 from ..exporting.json_format import as_data as export_data
 from ..model.labels import read_labels
-from ..rules import feature_descriptions
+from ..rules import Rule
 from .examples import as_data, chosen_rows, take
 from .facts import card, learning_curves, members_of, parameters, what_it_is
 from .importance import importance
@@ -57,6 +57,7 @@ def gather(model: Any, X: Any, y: Any, options: Options) -> ReportData:
     check_javascript(description)
     truth = None if y is None else _labels(y, model)
     examples = _Examples.of(model, X, truth)
+    known = None if examples is None else examples.with_known_labels(model)
     summary = {
         "title": options.title or f"{type(model).__name__}: a report",
         "about": what_it_is(model, description),
@@ -69,12 +70,9 @@ def gather(model: Any, X: Any, y: Any, options: Options) -> ReportData:
     }
     details: dict[str, Any] = {
         "export": _export(description, options.feature_names),
-        "rules": [
-            rules_in_words(member, feature_descriptions(classifier, options.feature_names))
-            for member, classifier in zip(
-                description.members, members_of(model).values(), strict=True
-            )
-        ],
+        "rules": rules_in_words(_rules(model, known, options.feature_names), description),
+        "rows": 0 if known is None else len(known.predicted),
+        "totals": None if known is None else known.totals(model),
         "examples": None
         if examples is None
         else examples.shown(model, description, inputs, options),
@@ -84,6 +82,13 @@ def gather(model: Any, X: Any, y: Any, options: Options) -> ReportData:
     # Where members read different things there is no one example for all of them.
     details["explorer"] = examples is None or details["examples"] is not None
     return ReportData(summary, details)
+
+
+def _rules(model: Any, examples: _Examples | None, names: Sequence[str] | None) -> Iterable[Rule]:
+    """All rules, with what they do on the examples."""
+    X, y = (None, None) if examples is None else (examples.X, examples.y)
+    found: Iterable[Rule] = model.rules(X, y, **({} if names is None else {"feature_names": names}))
+    return found
 
 
 def _reasons(model: Any, names: Sequence[str] | None) -> dict[str, Any]:
@@ -150,6 +155,26 @@ class _Examples:
             raise ValueError(f"X has {len(predicted)} rows, but y has {len(y)}; they need as many")
         return cls(X, y, predicted)
 
+    def with_known_labels(self, model: Any) -> _Examples:
+        """Those whose labels the model knows; all of them without labels."""
+        if self.y is None or self.y.ndim > 1:
+            return self
+        rows = np.flatnonzero(np.isin(self.y, model.classes_))
+        if len(rows) == len(self.y):
+            return self
+        if _is_dictionary(self.X):
+            X = {name: take(part, rows) for name, part in self.X.items()}
+        else:
+            X = take(self.X, rows)
+        return _Examples(X, self.y[rows], self.predicted[rows])
+
+    def totals(self, model: Any) -> list[int] | None:
+        """How many there are of each label."""
+        if self.y is None:
+            return None
+        there = self.y if self.y.ndim > 1 else self.y[:, None] == model.classes_
+        return [int(count) for count in there.sum(axis=0)]
+
     def scores(self, model: Any) -> dict[str, Any] | None:
         if self.y is None:
             return None
@@ -166,7 +191,7 @@ class _Examples:
         self, model: Any, description: Description, inputs: str, options: Options
     ) -> dict[str, Any] | None:
         """Some of them; None where members read different things."""
-        if isinstance(self.X, Mapping) and not hasattr(self.X, "shape"):
+        if _is_dictionary(self.X):
             return None
         if inputs == "bits" and len(description.members) > 1:
             return None
@@ -188,6 +213,11 @@ class _Examples:
             "predicted": _places(self.predicted[rows], classes),
             "background": chosen_rows(len(rows), options.n_background, None).tolist(),
         }
+
+
+def _is_dictionary(X: Any) -> bool:
+    """Whether X has a part for each member."""
+    return isinstance(X, Mapping) and not hasattr(X, "shape")
 
 
 def _wrong(y: NDArray[Any], predicted: NDArray[Any]) -> NDArray[np.bool_]:

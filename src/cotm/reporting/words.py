@@ -1,36 +1,43 @@
-"""Rules of an export in words: a test for each column that they ask for, each text once."""
+"""The rules of a model in words, and what they do on examples, beside the clauses of its export."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
-from ..booleanize import BitFeature
-from ..exporting.description import Member
-from ..rules import ClauseTests
+from ..exporting.description import Description
+from ..rules import Rule
 
 
-def rules_in_words(member: Member, features: Sequence[BitFeature]) -> dict[str, Any]:
-    """``texts``, and for each clause which of them it asks for, and its number in the model.
+def rules_in_words(found: Iterable[Rule], description: Description) -> dict[str, Any]:
+    """``texts``, each once, and of each rule its number, clauses, texts and evidence.
 
-    None is asked for by clauses that never vote, as no value can be what they want.
+    Clauses are pairs of a member and its clause in the export; they fire together. Evidence is
+    (examples on which it fires, those of each label, votes), if there is any.
     """
-    graded = member.tolerance > 1
-    included = np.zeros((len(member.clauses), 2 * len(features)), dtype=bool)
-    for row, clause in zip(included, member.clauses, strict=True):
-        row[[*clause.literals]] = True
-    # In graded clauses every condition counts.
-    tests = ClauseTests(features, included, apart=graded)
-    known: dict[str, int] = {}
-    return {
-        "conditions": [
-            [known.setdefault(test.text, len(known)) for test in tests.of(place)]
-            if graded or possible
-            else None
-            for place, possible in enumerate(tests.possible.tolist())
-        ],
-        "texts": [*known],
-        "numbers": [clause.number for clause in member.clauses],
+    places = {
+        (member.name, clause.number): [k, j]
+        for k, member in enumerate(description.members)
+        for j, clause in enumerate(member.clauses)
     }
+    known: dict[str, int] = {}
+    rows = []
+    for rule in found:
+        members = getattr(rule, "members", None) or {description.members[0].name: rule.clauses}
+        same = [(name, number) for name, numbers in members.items() for number in numbers]
+        evidence = rule.evidence
+        rows.append(
+            [
+                rule.clause,
+                [places[pair] for pair in same if pair in places],
+                [known.setdefault(test.text, len(known)) for test in rule.tests],
+                None
+                if evidence is None
+                else [
+                    evidence.count,
+                    None if evidence.counts is None else [*evidence.counts.values()],
+                    evidence.share_of_votes,
+                ],
+            ]
+        )
+    return {"texts": [*known], "rules": rows}

@@ -21,17 +21,35 @@ export function ticks(low, high, count, least = 0) {
  * A chart of series {name, points: [[x, y], ...], dots?, dashed?}, the first ones in other colours.
  * `title` and `about` say to those who do not see it what it shows.
  */
-export function chart(width, { series, x, y, xTitle, yTitle, xText, yText, leastX, title, about, height = 300 }) {
-  const inner = { width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
+export function chart(
+  width,
+  { series, x, y, xTitle, yTitle, xText, yText, leastX, title, about, height = 300 },
+) {
+  const inner = {
+    width: width - MARGIN.left - MARGIN.right,
+    height: height - MARGIN.top - MARGIN.bottom,
+  };
   const atX = (value) => MARGIN.left + ((value - x[0]) / (x[1] - x[0] || 1)) * inner.width;
   const atY = (value) => MARGIN.top + (1 - (value - y[0]) / (y[1] - y[0] || 1)) * inner.height;
   const bottom = MARGIN.top + inner.height;
   const label = (text, attributes) => svg("text", attributes, text);
   return svg(
     "svg",
-    { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}. ${about}` },
+    {
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label": `${title}. ${about}`,
+    },
     ticks(y[0], y[1], 5).map((value) => [
-      svg("line", { class: "grid", x1: MARGIN.left, x2: width - MARGIN.right, y1: atY(value), y2: atY(value) }),
+      svg("line", {
+        class: "grid",
+        x1: MARGIN.left,
+        x2: width - MARGIN.right,
+        y1: atY(value),
+        y2: atY(value),
+      }),
       label(yText(value), { class: "tick end", x: MARGIN.left - 8, y: atY(value) + 4 }),
     ]),
     ticks(x[0], x[1], Math.max(2, Math.floor(inner.width / 80)), leastX).map((value) =>
@@ -44,7 +62,9 @@ export function chart(width, { series, x, y, xTitle, yTitle, xText, yText, least
       transform: `translate(12 ${MARGIN.top + inner.height / 2}) rotate(-90)`,
     }),
     series.map(({ points, dots, dashed }, k) => {
-      const path = points.map((point, i) => `${i ? "L" : "M"}${atX(point[0]).toFixed(1)} ${atY(point[1]).toFixed(1)}`);
+      const path = points.map(
+        (point, i) => `${i ? "L" : "M"}${atX(point[0]).toFixed(1)} ${atY(point[1]).toFixed(1)}`,
+      );
       const kind = `series series-${k}${dashed ? " dashed" : ""}`;
       return [
         svg("path", { class: kind, d: path.join("") }),

@@ -39,7 +39,9 @@ export const percent = (share, digits = 1) => `${(share * 100).toFixed(digits)} 
 /** A number in few digits. */
 export function short(value) {
   if (Number.isInteger(value)) return whole(value).replace("-", "−");
-  return Number(value.toPrecision(5)).toLocaleString("en", { maximumFractionDigits: 8 }).replace("-", "−");
+  return Number(value.toPrecision(5))
+    .toLocaleString("en", { maximumFractionDigits: 8 })
+    .replace("-", "−");
 }
 
 /** Votes, with their sign. */
@@ -59,7 +61,15 @@ export function table(caption, head, rows, { numeric = [], kind = "" } = {}) {
     "table",
     { class: kind },
     el("caption", {}, caption),
-    el("thead", {}, el("tr", {}, head.map((text, k) => el("th", { scope: "col", ...side(k) }, text)))),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        head.map((text, k) => el("th", { scope: "col", ...side(k) }, text)),
+      ),
+    ),
     el(
       "tbody",
       {},

@@ -50,8 +50,20 @@ export function thumbnail(shape, range, row, attributes) {
 /** The image in large, where pixels can be painted, and its heat map. */
 export class ImageFields {
   constructor(shape, range, changed) {
-    Object.assign(this, { shape, range, changed, cursor: [Math.floor(shape[0] / 2), Math.floor(shape[1] / 2)] });
-    this.brush = el("select", { id: "brush" }, [["1", "light"], ["0", "dark"]].map(([value, text]) => el("option", { value }, text)));
+    Object.assign(this, {
+      shape,
+      range,
+      changed,
+      cursor: [Math.floor(shape[0] / 2), Math.floor(shape[1] / 2)],
+    });
+    this.brush = el(
+      "select",
+      { id: "brush" },
+      [
+        ["1", "light"],
+        ["0", "dark"],
+      ].map(([value, text]) => el("option", { value }, text)),
+    );
     this.canvas = sized(shape, SIDE, {
       tabindex: 0,
       role: "application",
@@ -72,7 +84,12 @@ export class ImageFields {
         "figure",
         {},
         this.canvas,
-        el("figcaption", {}, "The image; paint on it. ", el("label", { for: "brush" }, "Brush: ", this.brush)),
+        el(
+          "figcaption",
+          {},
+          "The image; paint on it. ",
+          el("label", { for: "brush" }, "Brush: ", this.brush),
+        ),
         this.where,
       ),
       el("figure", {}, this.heat, this.caption),
@@ -125,7 +142,13 @@ export class ImageFields {
   key(event) {
     const [height, width] = this.shape;
     const [y, x] = this.cursor;
-    const to = { ArrowUp: [y - 1, x], ArrowDown: [y + 1, x], ArrowLeft: [y, x - 1], ArrowRight: [y, x + 1], " ": [y, x] }[event.key];
+    const to = {
+      ArrowUp: [y - 1, x],
+      ArrowDown: [y + 1, x],
+      ArrowLeft: [y, x - 1],
+      ArrowRight: [y, x + 1],
+      " ": [y, x],
+    }[event.key];
     if (!to) return;
     event.preventDefault();
     this.byKeys = true;
@@ -134,7 +157,10 @@ export class ImageFields {
     this.draw();
     const channels = this.shape[2];
     const at = (this.cursor[0] * width + this.cursor[1]) * channels;
-    const values = this.row.slice(at, at + channels).map(short).join(", ");
+    const values = this.row
+      .slice(at, at + channels)
+      .map(short)
+      .join(", ");
     this.where.textContent = `row ${this.cursor[0]}, column ${this.cursor[1]}: ${values}`;
   }
 
@@ -142,7 +168,9 @@ export class ImageFields {
   showHeat(values, [rows, columns], label) {
     const style = getComputedStyle(document.documentElement);
     const dark = style.colorScheme.startsWith("dark");
-    painted(this.heat, this.shape, (k) => (dark ? 0.08 + 0.27 * this.level(k) : 1 - 0.25 * this.level(k)));
+    painted(this.heat, this.shape, (k) =>
+      dark ? 0.08 + 0.27 * this.level(k) : 1 - 0.25 * this.level(k),
+    );
     const most = values.reduce((a, b) => Math.max(a, Math.abs(b)), 0) || 1;
     const context = this.heat.getContext("2d");
     const [wide, tall] = [this.heat.width / columns, this.heat.height / rows];

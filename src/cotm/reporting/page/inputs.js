@@ -4,11 +4,19 @@ import { el, short, whole } from "./dom.js";
 
 /** Fields, or words, that are elements at a time. */
 const MOST_FIELDS = 60;
+const DAY = 86400;
 const SECONDS = ["date", "duration", "time"];
 
 /** What is known of each column of a table: its tests, and the values that occur. */
 export function columnsOf(input, rows) {
-  const columns = input.columns.map(({ name, type }, k) => ({ k, name, type, thresholds: [], categories: [], missing: false }));
+  const columns = input.columns.map(({ name, type }, k) => ({
+    k,
+    name,
+    type,
+    thresholds: [],
+    categories: [],
+    missing: false,
+  }));
   for (const [k, op, value] of input.bits) {
     if (op === "missing") columns[k].missing = true;
     else if (op === "=") columns[k].categories.push(value);
@@ -24,7 +32,9 @@ export function columnsOf(input, rows) {
     const room = known && !seen.length ? (high - low || Math.abs(high) || 1) * 0.1 : 0;
     [column.low, column.high] = known ? [low - room, high + room] : [0, 1];
     const step = 10 ** Math.floor(Math.log10((column.high - column.low || 1) / 200));
-    column.step = column.whole ? Math.max(1, step) : step;
+    column.days =
+      column.type === "date" && [...column.thresholds, ...seen].every((value) => value % DAY === 0);
+    column.step = column.days ? DAY : column.whole ? Math.max(1, step) : step;
   }
   return columns;
 }
@@ -36,7 +46,13 @@ export function cellText(column, value) {
   if (column.type === "bit") return value ? "yes" : "no";
   if (column.type === "date") {
     const day = new Date(value * 1000);
-    return Number.isNaN(day.getTime()) ? `${value} s` : day.toISOString().replace(/T00:00:00\.000Z$/, "").replace(/\.?0*Z$/, "").replace("T", " ");
+    return Number.isNaN(day.getTime())
+      ? `${value} s`
+      : day
+          .toISOString()
+          .replace(/T00:00:00\.000Z$/, "")
+          .replace(/\.?0*Z$/, "")
+          .replace("T", " ");
   }
   if (SECONDS.includes(column.type)) return `${short(value)} s`;
   return short(value);
@@ -46,10 +62,17 @@ export function cellText(column, value) {
 export class TableFields {
   constructor(columns, changed) {
     Object.assign(this, { columns, changed });
-    this.filter = el("input", { type: "search", id: "field-search", autocomplete: "off", spellcheck: "false", input: () => this.show(this.row) });
+    this.filter = el("input", {
+      type: "search",
+      id: "field-search",
+      autocomplete: "off",
+      spellcheck: "false",
+      input: () => this.show(this.row),
+    });
     this.list = el("div", { class: "inputs", id: "inputs" });
     this.note = el("p", { class: "note" });
-    const search = columns.length > 12 ? el("label", { for: "field-search" }, "Find a column", this.filter) : null;
+    const search =
+      columns.length > 12 ? el("label", { for: "field-search" }, "Find a column", this.filter) : null;
     this.element = el("div", {}, search, this.list, this.note);
   }
 
@@ -59,7 +82,10 @@ export class TableFields {
     const found = this.columns.filter(({ name }) => name.toLowerCase().includes(words));
     this.fields = new Map(found.slice(0, MOST_FIELDS).map((column) => [column.k, this.field(column)]));
     this.list.replaceChildren(...[...this.fields.values()].map(({ element }) => element));
-    this.note.textContent = found.length > MOST_FIELDS ? `${whole(MOST_FIELDS)} of ${whole(found.length)} columns; find others by their names.` : "";
+    this.note.textContent =
+      found.length > MOST_FIELDS
+        ? `${whole(MOST_FIELDS)} of ${whole(found.length)} columns; find others by their names.`
+        : "";
     for (const [k, { set }] of this.fields) set(row[k]);
   }
 
@@ -71,8 +97,16 @@ export class TableFields {
       this.changed(column.k);
     };
     const control =
-      column.type === "bit" ? bitField(id, change) : column.type === "category" ? categoryField(id, column, change) : numberField(id, column, change);
-    const absent = el("input", { type: "checkbox", id: `${id}-missing`, change: () => change(absent.checked ? null : control.usual(this.row.original?.[column.k])) });
+      column.type === "bit"
+        ? bitField(id, change)
+        : column.type === "category"
+          ? categoryField(id, column, change)
+          : numberField(id, column, change);
+    const absent = el("input", {
+      type: "checkbox",
+      id: `${id}-missing`,
+      change: () => change(absent.checked ? null : control.usual(this.row.original?.[column.k])),
+    });
     const element = el(
       "div",
       { class: "field", role: "group", "aria-label": column.name },
@@ -137,33 +171,58 @@ function numberField(id, column, change) {
     step: "any",
     input: () => change(rounded(Number(slider.value))),
     keydown: (event) => {
-      const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
+      const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[
+        event.key
+      ];
       if (!by || slider.disabled) return;
       event.preventDefault();
       change(rounded(Math.min(high, Math.max(low, Number(slider.value) + by * step))));
     },
   });
   const rounded = (value) => Number((Math.round(value / step) * step).toPrecision(12));
-  const number = el("input", {
-    type: "number",
-    step: "any",
-    "aria-label": `${column.name}, as a number`,
-    change: () => number.value !== "" && change(Number(number.value)),
-  });
-  const shown = el("output", { for: id });
+  const exact = column.type === "date" ? dateInput(column) : numberInput(column);
+  exact.input.addEventListener("change", () => exact.value !== null && change(exact.value));
+  const shown = ["duration", "time"].includes(column.type) ? el("output", { for: id }) : null;
   return {
-    elements: SECONDS.includes(column.type) ? [slider, number, shown] : [slider, number],
+    elements: [slider, exact.input, shown],
     set: (value) => {
-      slider.disabled = number.disabled = value === null;
-      if (value === null) number.value = "";
-      else {
-        slider.value = value;
-        if (Number(number.value) !== value || number.value === "") number.value = value;
-      }
+      slider.disabled = exact.input.disabled = value === null;
+      if (value !== null) slider.value = value;
+      if (exact.value !== value) exact.value = value;
       slider.setAttribute("aria-valuetext", cellText(column, value));
-      shown.textContent = SECONDS.includes(column.type) ? cellText(column, value) : "";
+      if (shown) shown.textContent = value === null ? "" : cellText(column, value);
     },
     usual: (original) => original ?? rounded((low + high) / 2),
+  };
+}
+
+/** A field for a number of any precision. */
+function numberInput({ name }) {
+  const input = el("input", { type: "number", step: "any", "aria-label": `${name}, as a number` });
+  return {
+    input,
+    get value() {
+      return input.value === "" ? null : Number(input.value);
+    },
+    set value(value) {
+      input.value = value ?? "";
+    },
+  };
+}
+
+/** A field for a date, in seconds since 1970. */
+function dateInput({ name, days }) {
+  const type = days ? "date" : "datetime-local";
+  const input = el("input", { type, step: days ? 1 : 0.001, "aria-label": `${name}, as a date` });
+  return {
+    input,
+    get value() {
+      return Number.isNaN(input.valueAsNumber) ? null : input.valueAsNumber / 1000;
+    },
+    set value(value) {
+      if (value === null) input.value = "";
+      else input.valueAsNumber = value * 1000;
+    },
   };
 }
 
@@ -171,9 +230,23 @@ function numberField(id, column, change) {
 export class BitFields {
   constructor(columns, changed) {
     Object.assign(this, { columns, changed });
-    this.search = el("input", { type: "search", id: "bit-search", autocomplete: "off", spellcheck: "false", input: () => this.find() });
-    this.set = el("ul", { class: "chips", id: "bits-set", "aria-label": "Switched on; press one to switch it off" });
-    this.found = el("ul", { class: "chips", id: "bits-found", "aria-label": "Found; press one to switch it on" });
+    this.search = el("input", {
+      type: "search",
+      id: "bit-search",
+      autocomplete: "off",
+      spellcheck: "false",
+      input: () => this.find(),
+    });
+    this.set = el("ul", {
+      class: "chips",
+      id: "bits-set",
+      "aria-label": "Switched on; press one to switch it off",
+    });
+    this.found = el("ul", {
+      class: "chips",
+      id: "bits-found",
+      "aria-label": "Found; press one to switch it on",
+    });
     this.count = el("p", { class: "note", role: "status" });
     this.element = el(
       "div",
@@ -196,9 +269,12 @@ export class BitFields {
 
   find() {
     const words = this.search.value.toLowerCase();
-    const found = words ? this.columns.filter(({ k, name }) => !this.row[k] && name.toLowerCase().includes(words)) : [];
+    const found = words
+      ? this.columns.filter(({ k, name }) => !this.row[k] && name.toLowerCase().includes(words))
+      : [];
     this.found.replaceChildren(...found.slice(0, MOST_FIELDS).map((column) => this.chip(column, 1)));
-    if (found.length > MOST_FIELDS) this.found.append(el("li", {}, `and ${whole(found.length - MOST_FIELDS)} more`));
+    if (found.length > MOST_FIELDS)
+      this.found.append(el("li", {}, `and ${whole(found.length - MOST_FIELDS)} more`));
   }
 
   chip(column, value) {
@@ -208,6 +284,14 @@ export class BitFields {
       this.show(this.row);
       this.search.focus();
     };
-    return el("li", {}, el("button", { type: "button", "aria-pressed": value ? "false" : "true", click: press }, column.name));
+    return el(
+      "li",
+      {},
+      el(
+        "button",
+        { type: "button", "aria-pressed": value ? "false" : "true", click: press },
+        column.name,
+      ),
+    );
   }
 }

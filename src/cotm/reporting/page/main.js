@@ -3,7 +3,8 @@
 import { Model } from "../../exporting/js/evaluator.js";
 import { byId, el } from "./dom.js";
 import { Explorer } from "./explorer.js";
-import { RuleTable, rulesOf } from "./rule_table.js";
+import { rulesOf } from "./rule.js";
+import { RuleTable } from "./rule_table.js";
 import { hidePart, showImportance, showSummary } from "./summary.js";
 import { unpacked } from "./unpack.js";
 
@@ -33,7 +34,7 @@ async function start() {
   const details = await unpacked(byId("details").textContent);
   const model = new Model(details.export);
   showImportance(details.importance, summary);
-  const rules = rulesOf(model, details.rules, details.evidence);
+  const rules = rulesOf(model, details.rules, { of: details.rows, totals: details.totals });
   byId("rules").querySelector(".waiting").remove();
   const table = new RuleTable(model, summary.classes, rules);
   let explorer = null;

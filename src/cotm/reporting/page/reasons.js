@@ -22,7 +22,11 @@ export class Reasons {
     this.games = model.members.map((member, k) =>
       typeof players[k] === "number"
         ? null
-        : new Games(member, players[k], background.map((example) => member.bits(example))),
+        : new Games(
+            member,
+            players[k],
+            background.map((example) => member.bits(example)),
+          ),
     );
     this.needed = this.games.some((game) => game !== null);
     this.possible = !this.needed || background.length > 0;
@@ -57,4 +61,5 @@ export class Reasons {
 }
 
 /** Votes as numbers in units of one vote. */
-export const inVotes = (votes) => Array.from(votes, (vote) => (typeof vote === "bigint" ? Number(vote) / 2 ** 32 : vote));
+export const inVotes = (votes) =>
+  Array.from(votes, (vote) => (typeof vote === "bigint" ? Number(vote) / 2 ** 32 : vote));

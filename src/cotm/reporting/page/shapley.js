@@ -12,7 +12,8 @@ function quadrature(count) {
     let slope = 1;
     for (let round = 0; round < 100; ++round) {
       let [now, before] = [x, 1];
-      for (let n = 2; n <= count; ++n) [now, before] = [((2 * n - 1) * x * now - (n - 1) * before) / n, now];
+      for (let n = 2; n <= count; ++n)
+        [now, before] = [((2 * n - 1) * x * now - (n - 1) * before) / n, now];
       slope = (count * (x * now - before)) / (x * x - 1);
       const step = now / slope;
       x -= step;
@@ -110,7 +111,8 @@ export class Games {
     const { columns, literals, ends } = this;
     return Int32Array.from(columns, (_, k) => {
       let misses = 0;
-      for (let i = ends[k]; i < ends[k + 1]; i += 2) misses += bits[literals[i]] === literals[i + 1] ? 1 : 0;
+      for (let i = ends[k]; i < ends[k + 1]; i += 2)
+        misses += bits[literals[i]] === literals[i + 1] ? 1 : 0;
       return misses;
     });
   }

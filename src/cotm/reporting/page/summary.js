@@ -65,7 +65,11 @@ function showScores({ scores, multilabel }) {
   ];
   const place = el("div", { class: "chart" });
   byId("scores").append(
-    el("ul", { class: "figures" }, figures.map(([value, name]) => el("li", {}, el("b", {}, value), name))),
+    el(
+      "ul",
+      { class: "figures" },
+      figures.map(([value, name]) => el("li", {}, el("b", {}, value), name)),
+    ),
     el(
       "div",
       { class: "pair" },
@@ -100,7 +104,13 @@ function classTable({ classes }) {
   return table(
     "By class",
     ["Class", "Precision", "Recall", "F1", "Examples"],
-    classes.map((c) => [`${c.class}`, share(c.precision), share(c.recall), share(c.f1), whole(c.support)]),
+    classes.map((c) => [
+      `${c.class}`,
+      share(c.precision),
+      share(c.recall),
+      share(c.f1),
+      whole(c.support),
+    ]),
     { numeric: [1, 2, 3, 4] },
   );
 }
@@ -141,7 +151,13 @@ function calibrationChart(width, { bins, error }) {
         points: bins.map(({ mean, right }) => [mean, right]),
         dots: bins.map(({ count }) => 3 + 6 * Math.sqrt(count / most)),
       },
-      { points: [[0, 0], [1, 1]], dashed: true },
+      {
+        points: [
+          [0, 0],
+          [1, 1],
+        ],
+        dashed: true,
+      },
     ],
     x: [0, 1],
     y: [0, 1],
@@ -160,7 +176,11 @@ function confusion({ labels, true_by_predicted: counts }) {
     const kind = `number cell${row === column ? " right" : ""}${part > 0.55 ? " strong" : ""}`;
     return el(
       "td",
-      { class: kind, style: { "--part": `${(100 * part).toFixed(1)}%` }, title: `${percent(part)} of ${labels[row]}` },
+      {
+        class: kind,
+        style: { "--part": `${(100 * part).toFixed(1)}%` },
+        title: `${percent(part)} of ${labels[row]}`,
+      },
       whole(count),
     );
   };
@@ -170,13 +190,31 @@ function confusion({ labels, true_by_predicted: counts }) {
     el(
       "table",
       { class: "confusion" },
-      el("caption", {}, "Confusion matrix: a row is what is true, a column what is predicted. Colours are shares of a row."),
-      el("thead", {}, el("tr", {}, el("td", {}), labels.map((label) => el("th", { scope: "col" }, label)))),
+      el(
+        "caption",
+        {},
+        "Confusion matrix: a row is what is true, a column what is predicted. Colours are shares of a row.",
+      ),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          el("td", {}),
+          labels.map((label) => el("th", { scope: "col" }, label)),
+        ),
+      ),
       el(
         "tbody",
         {},
         counts.map((row, k) =>
-          el("tr", {}, el("th", { scope: "row" }, labels[k]), row.map((count, j) => cell(count, k, j))),
+          el(
+            "tr",
+            {},
+            el("th", { scope: "row" }, labels[k]),
+            row.map((count, j) => cell(count, k, j)),
+          ),
         ),
       ),
     ),
@@ -213,7 +251,9 @@ function showCurve({ member, epochs, series, seconds }, _, all) {
     (name) => name !== "validation_score" || `${series[name]}` !== `${series.validation_accuracy}`,
   );
   const lines = names.map((name) => ({
-    points: epochs.map((epoch, k) => [epoch, series[name][k]]).filter((point) => typeof point[1] === "number"),
+    points: epochs
+      .map((epoch, k) => [epoch, series[name][k]])
+      .filter((point) => typeof point[1] === "number"),
   }));
   const values = lines.flatMap(({ points }) => points.map((point) => point[1]));
   const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -224,8 +264,17 @@ function showCurve({ member, epochs, series, seconds }, _, all) {
     el(
       "figure",
       {},
-      el("figcaption", {}, all.length > 1 ? `${member}: ` : "", `${epochs.at(-1)} epochs in ${short(Number(seconds.toFixed(1)))} s.`),
-      el("ul", { class: "legend" }, names.map((name, k) => el("li", { class: `series-${k}` }, SERIES[name]))),
+      el(
+        "figcaption",
+        {},
+        all.length > 1 ? `${member}: ` : "",
+        `${epochs.at(-1)} epochs in ${short(Number(seconds.toFixed(1)))} s.`,
+      ),
+      el(
+        "ul",
+        { class: "legend" },
+        names.map((name, k) => el("li", { class: `series-${k}` }, SERIES[name])),
+      ),
       place,
       el(
         "details",
@@ -237,7 +286,10 @@ function showCurve({ member, epochs, series, seconds }, _, all) {
           table(
             "Learning curve",
             ["Epoch", ...names.map((name) => SERIES[name])],
-            epochs.map((epoch, k) => [whole(epoch), ...names.map((name) => series[name][k]?.toFixed(4) ?? "")]),
+            epochs.map((epoch, k) => [
+              whole(epoch),
+              ...names.map((name) => series[name][k]?.toFixed(4) ?? ""),
+            ]),
             { numeric: [0, 1, 2, 3] },
           ),
         ),
@@ -271,7 +323,8 @@ export function showImportance({ shape, of, outputs }, { classes, multilabel }) 
     el("option", { value: 0 }, multilabel ? "all labels" : "all classes"),
     classes.map((name, k) => el("option", { value: k + 1 }, name)),
   );
-  const show = (k) => place.replaceChildren(shape ? importanceImage(outputs[k], shape) : importanceTable(outputs[k], of));
+  const show = (k) =>
+    place.replaceChildren(shape ? importanceImage(outputs[k], shape) : importanceTable(outputs[k], of));
   byId("importance").append(
     el(
       "p",
@@ -287,12 +340,15 @@ export function showImportance({ shape, of, outputs }, { classes, multilabel }) 
 
 function importanceTable(columns, of) {
   const span = columns[0]?.[1] ?? 1;
-  const meter = (value) => el("span", { class: "meter" }, el("span", { style: { width: `${(100 * value) / span}%` } }));
+  const meter = (value) =>
+    el("span", { class: "meter" }, el("span", { style: { width: `${(100 * value) / span}%` } }));
   return el(
     "div",
     { class: "scroll" },
     table(
-      columns.length < of ? `The ${columns.length} most important of ${whole(of)} columns` : "All columns",
+      columns.length < of
+        ? `The ${columns.length} most important of ${whole(of)} columns`
+        : "All columns",
       ["Column", "Importance", ""],
       columns.map(([name, value]) => [name, percent(value), meter(value)]),
       { numeric: [1], kind: "importance" },
@@ -304,7 +360,12 @@ function importanceImage(parts, [rows, columns]) {
   const size = Math.max(1, Math.floor(280 / Math.max(rows, columns)));
   const top = parts.indexOf(Math.max(...parts));
   const text = `The most important pixel is in row ${Math.floor(top / columns)}, column ${top % columns}.`;
-  const canvas = el("canvas", { width: columns * size, height: rows * size, role: "img", "aria-label": text });
+  const canvas = el("canvas", {
+    width: columns * size,
+    height: rows * size,
+    role: "img",
+    "aria-label": text,
+  });
   const context = canvas.getContext("2d");
   const style = getComputedStyle(document.documentElement);
   context.fillStyle = style.getPropertyValue("--panel");

@@ -59,7 +59,7 @@ export function inflated(bytes) {
     }
     throw new TypeError("the data are damaged");
   };
-  for (let last = 0; !last; ) {
+  for (let last = 0; !last;) {
     last = bits(1);
     const kind = bits(2);
     if (kind === 0) {
