@@ -31,16 +31,16 @@ class CoTMClassifier(TsetlinClassifier):
     n_clauses : int, default=500
         Rules in the pool.
     T : int, cotm.Schedule or "auto", default="auto"
-        Voting margin. More margin means more clauses take part in each decision; noisy
-        labels need it far above ``n_clauses``.
+        Voting margin. More margin means more clauses take part in each decision, which noisy
+        labels need.
     s : float, cotm.Schedule or "auto", default="auto"
         Specificity, 1 or more. Higher values give longer, rarer patterns.
     preset : {"auto", "tables", "images", "text", "paper"}, default="auto"
         What "auto" stands for in the other parameters, here and below: values that were measured
         to be good for such data, or the paper's own rules. "auto" chooses by X: "images" with
         ``patch_shape``, "text" for 1,000 bits or more of which few are set, else "tables".
-        ``chosen_`` has all values that came of it, ``verbose=1`` shows them, and
-        ``docs/choosing.md`` says why.
+        ``chosen_`` has all values that came of it, ``verbose=1`` shows them,
+        ``docs/defaults.md`` lists them, and ``docs/choosing.md`` says why.
     epochs : int or "auto", default="auto"
         Passes over the training data.
     patch_shape : tuple, default=None

@@ -1,6 +1,6 @@
 """What "auto" stands for: settings by the kind of data, and a word for each kind.
 
-``docs/choosing.md`` says what they were weighed against.
+``docs/defaults.md`` lists them, ``docs/choosing.md`` says what they were weighed by.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ _SHORT = {**_STRICT, "s": 5.5, "memory_depth": 64, "average": 20}
 PRESETS = {
     "tables": Preset(
         title="a table",
-        values={**_SHORT, "include_depth": 8},
+        values={**_SHORT, "include_depth": 8, "average": 17},
         margin=(0.12, 1.0),
         rise=40,
         e=1.0,
-        epochs=30,
+        epochs=25,
         examples=400_000,
         fewest_epochs=15,
     ),
     "images": Preset(
         title="images",
-        values={**_SHORT, "average": 10},
-        margin=(0.5, 0.5),
+        values={**_SHORT, "s": 8.0, "average": 15},
+        margin=(0.3, 0.3),
         rise=1,
         e=1.0,
         epochs=30,
