@@ -3,7 +3,8 @@
 Usage: python benchmarks/calibration.py FOLDER [--average N] [--early-stopping]
 
 FOLDER holds tables as CSV files with the class in the column ``class``. Two thirds of each are
-trained on. "before" is the softmax of 2/T times the votes, whatever the data.
+trained on, with the paper's preset. "before" is the softmax of 2/T times the votes, whatever the
+data.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def main() -> None:
             cut = 2 * len(y) // 3
             model = cotm.CoTMClassifier(
                 T=margin,
+                preset="paper",
                 average=options.average,
                 early_stopping=options.early_stopping,
                 random_state=1,

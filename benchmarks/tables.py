@@ -53,6 +53,13 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--again", nargs="+", default=[], metavar="NAME", help="measure anew")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument(
+        "--folds",
+        type=int,
+        choices=range(1, N_FOLDS + 1),
+        default=N_FOLDS,
+        help=f"only the first of the {N_FOLDS}, for methods that take long",
+    )
     parser.add_argument("--output", type=Path, default=RESULTS / "tables.jsonl")
     parser.add_argument("--report", action="store_true", help="measure nothing, show what is there")
     parser.add_argument(
@@ -188,28 +195,30 @@ def show(
     """Tables of means and ranks, of each group of data and of all, and the plots."""
     names = chosen_data(arguments, lines)
     methods = [m for m in methods if any((name, m, 0) in lines for name in names)]
-    data = complete(lines, methods, names, N_FOLDS) if methods else []
+    data = complete(lines, methods, names, arguments.folds) if methods else []
     if not data:
         print("nothing is finished for all of these methods yet")
         return
     if len(data) < len(names):
         unfinished = ", ".join(sorted(set(names) - set(data)))
         print(f"\nleft out, because not finished by every method: {unfinished}")
-    used = {lines[name, m, k]["run"] for name in data for m in methods for k in range(N_FOLDS)}
+    used = {
+        lines[name, m, k]["run"] for name in data for m in methods for k in range(arguments.folds)
+    }
     told = [runs[number] for number in sorted(used)]
     commits = ", ".join(dict.fromkeys(run["commit"] for run in told))
     processors = "; ".join(dict.fromkeys(run["processor"] for run in told))
     source = f"{processors}; cotm {cotm.__version__}, commit {commits}"
-    print(f"\n{source}; {N_FOLDS} folds")
+    print(f"\n{source}; {arguments.folds} of {N_FOLDS} folds")
     groups = list(dict.fromkeys(name.split("/")[0] for name in data))
     for group in [*groups, "all"] if len(groups) > 1 else groups:
         part = [name for name in data if group in ("all", name.split("/")[0])]
-        results = Results(lines, methods, part, N_FOLDS)
+        results = Results(lines, methods, part, arguments.folds)
         print(f"\n{group}: {len(part)}\n\n{results.summary()}")
         for metric in METRICS if len(part) > 1 else ():
             print(f"\n{results.difference(metric)}", end="")
         print()
-    everything = Results(lines, methods, data, N_FOLDS)
+    everything = Results(lines, methods, data, arguments.folds)
     for metric in arguments.each:
         print(f"\n{words(metric)}\n\n{everything.each(metric)}")
     if arguments.plot:
@@ -236,7 +245,7 @@ def main() -> int:
         tasks = [
             task
             for name in chosen_data(arguments, lines)
-            for fold in range(N_FOLDS)
+            for fold in range(arguments.folds)
             for method in methods
             if (task := (name, method, fold)) not in lines or method in arguments.again
         ]

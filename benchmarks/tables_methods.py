@@ -21,7 +21,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -34,6 +34,7 @@ from sklearn.preprocessing import (
 from tables_data import Table
 
 import cotm
+from cotm.model.presets import PRESETS
 
 N_FOLDS = 3
 
@@ -41,18 +42,11 @@ N_FOLDS = 3
 #: --settings adds to them.
 SETTINGS: dict[str, dict[str, Any]] = {
     "cotm": {},
-    "cotm-average": {"average": 10},
-    "cotm-noisy": {"T": 5000, "s": 5.0, "average": 10},
-    "cotm-short": {"s": 5.0, "max_literals": 8, "average": 10},
-    "cotm-graded": {
-        "T": 5000,
-        "s": 20.0,
-        "e": 1.0,
-        "tolerance": 8,
-        "max_literals": 16,
-        "forgetting": "sampled",
-        "average": 10,
-    },
+    "cotm-paper": {"preset": "paper"},
+    "cotm-one-state": {"average": 1},
+    "cotm-short": {"max_literals": 3},
+    "cotm-balanced": {"class_weight": "balanced"},
+    "cotm-large": {"n_clauses": 2000},
     "tm": {"class": "TMClassifier"},
 }
 
@@ -177,7 +171,7 @@ def imodels_learner(name: str) -> Callable[[Table, dict[str, Any], int], Made]:
 
 
 class Tmu:
-    """tmu's coalesced machine on the bits that cotm makes, with cotm's clauses, T, s and epochs.
+    """tmu's coalesced machine on the bits that cotm makes, as ``preset="paper"`` sets it.
 
     tmu 0.8.3 wants numpy < 2.
     """
@@ -188,19 +182,19 @@ class Tmu:
     def fit(self, X: Any, y: np.ndarray) -> Tmu:
         from tmu.models.classification.coalesced_classifier import TMCoalescedClassifier
 
-        usual = cotm.CoTMClassifier()
+        n_clauses, paper = cotm.CoTMClassifier().n_clauses, PRESETS["paper"]
         self.booleanizer = cotm.Booleanizer()
         bits = self.bits(self.booleanizer.fit_transform(X))
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.model = TMCoalescedClassifier(
-            usual.n_clauses,
-            round(0.4 * usual.n_clauses),
-            usual.s,
+            n_clauses,
+            round(paper.margin[0] * n_clauses),
+            paper.values["s"],
             platform="CPU",
             weighted_clauses=True,
             seed=self.seed + 1,
         )
-        for _ in range(usual.epochs):
+        for _ in range(paper.epochs):
             self.model.fit(bits, codes.astype(np.uint32))
         return self
 
@@ -260,6 +254,7 @@ def measure(table: Table, method: str, settings: dict[str, Any], fold: int) -> d
         "classes": len(np.unique(table.y)),
         "majority": float((y_test == common[counts.argmax()]).mean()),
         "accuracy": float((predicted == y_test).mean()),
+        "balanced": float(balanced_accuracy_score(y_test, predicted)),
         "fit_seconds": fit_seconds,
         "predict_seconds": predict_seconds,
     }

@@ -73,6 +73,7 @@ class Results:
     def summary(self) -> str:
         """A Markdown table with a row for each method."""
         found = {key: self.matrix(key).mean(axis=0) for key in METRICS}
+        balanced = self.matrix("balanced").mean(axis=0)
         seconds = {key: self.matrix(f"{key}_seconds").sum(axis=0) for key in ("fit", "predict")}
         below = (self.matrix("accuracy") < self.matrix("majority") - 1e-9).sum(axis=0)
         rows = []
@@ -80,6 +81,7 @@ class Results:
             row: dict[str, Any] = {
                 "method": method,
                 "accuracy": f"{100 * found['accuracy'][k]:.2f}",
+                "balanced": text(100 * balanced[k], 2),
                 "log loss": text(found["log_loss"][k], 3),
                 "AUC": text(100 * found["auc"][k], 2),
             }
