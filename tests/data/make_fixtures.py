@@ -22,6 +22,7 @@ import numpy as np
 from sklearn.datasets import load_iris
 
 from cotm import Booleanizer, CoTMClassifier
+from cotm.booleanize import thresholds
 from cotm.files.encode import encode
 from cotm.files.upgrade import FORMAT, LATER_FIELDS, LATER_OPTIONS
 
@@ -51,7 +52,10 @@ Y = np.array(["setosa", "versicolor", "virginica"])[NUMBERS]
 
 def trained() -> CoTMClassifier:
     """The model: two epochs on iris, whose records say that each took a hundredth of a second."""
-    with patch.object(Booleanizer.__init__, "__defaults__", (10,)):  # the bits per number then
+    with (
+        patch.object(Booleanizer.__init__, "__defaults__", (10,)),  # the bits per number then
+        patch.object(thresholds, "_as_written", lambda middle, low, high: middle),
+    ):
         model = CoTMClassifier(12, epochs=2, random_state=7, **BEFORE_PRESETS).fit(X, Y)
     fitted = model._fitted
     history = tuple({**record, "seconds": 0.01} for record in fitted.progress.history)
