@@ -5,7 +5,8 @@ PIP := $(VENV)/bin/pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -type f -not -name '*.pyc')
 
 .PHONY: help demo test test-matrix test-aarch64 test-cuda lint format bench bench-full bench-gpu \
-  cuda-tools sanitize sanitize-cuda docs wheels clean
+  cuda-tools sanitize sanitize-cuda docs wheels sbom \
+  release-check constraints clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +24,9 @@ help:
 	@echo "make sanitize-cuda  some CUDA tests under NVIDIA's memcheck and racecheck"
 	@echo "make docs      the site of documents, tutorials, pictures and reference, in build/docs/html"
 	@echo "make wheels    the sdist, and wheels for this kind of Linux, installed and tried; in dist/"
+	@echo "make sbom      a bill of materials of what is installed, in dist/"
+	@echo "make release-check  all that can be tried of a release before it is one"
+	@echo "make constraints  the versions that the workflows of .github test with, anew"
 	@echo "make clean     remove everything that was built"
 
 # Says what is missing before anything fails in an obscure way.
@@ -169,6 +173,15 @@ $(VENV)/.release: pyproject.toml | $(VENV)/bin/python
 wheels: $(VENV)/.release
 	$(VENV)/bin/python packaging/wheels.py
 	$(VENV)/bin/python packaging/check.py
+
+sbom: $(VENV)/.release
+	$(VENV)/bin/python packaging/sbom.py
+
+release-check: wheels sbom
+	$(VENV)/bin/python packaging/release_check.py
+
+constraints: | $(VENV)/bin/python
+	$(VENV)/bin/python packaging/constraints.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

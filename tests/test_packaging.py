@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import os
 import re
 import shutil
@@ -155,3 +156,62 @@ def test_what_is_published_says_what_it_is(sdist):
     for target in re.findall(r"\]\(([^)]*)\)", description):
         assert target.startswith("https:"), f"the description links to {target}, which is nowhere"
     assert "# cotm" in description and "](docs" not in description
+
+
+@pytest.fixture
+def version(monkeypatch, tmp_path):
+    """packaging/version.py, looking at files of its own."""
+    spec = importlib.util.spec_from_file_location("version", ROOT / "packaging" / "version.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.check() == cotm.__version__
+    (tmp_path / "src" / "cotm").mkdir(parents=True)
+    (tmp_path / "src" / "cotm" / "__init__.py").write_text('__version__ = "1.2.3"\n')
+    (tmp_path / "CITATION.cff").write_text("version: 1.2.3\n")
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n\n## 1.2.3\n")
+    module.ROOT = tmp_path
+    return module
+
+
+def test_a_release_needs_one_version_everywhere(version):
+    assert version.check("v1.2.3") == "1.2.3"
+    for name, text, message in (
+        ("CHANGELOG.md", "## Unreleased\n", "CHANGELOG.md has no part 1.2.3"),
+        ("CITATION.cff", "version: 1.2.2\n", "CITATION.cff says 1.2.2"),
+        ("CITATION.cff", "title: cotm\n", "CITATION.cff names no version"),
+    ):
+        (version.ROOT / name).write_text(text)
+        with pytest.raises(SystemExit, match=message):
+            version.check("v1.2.3")
+    (version.ROOT / "CITATION.cff").write_text("version: 1.2.3\n")
+    with pytest.raises(SystemExit, match=r"the tag is v1\.2\.4"):
+        version.check("v1.2.4")
+
+
+def test_workflows_hold_no_secrets_and_few_rights():
+    workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    assert [path.stem for path in workflows] == ["release", "tests", "wheels"]
+    for path in workflows:
+        text = path.read_text()
+        assert "\npermissions:\n  contents: read\n" in text, f"{path.name} starts with more rights"
+        assert "secrets." not in text and "password" not in text.replace("no token or password", "")
+        assert text.count("write") <= (path.stem == "release"), path.name
+        assert text.count("actions/checkout@") == text.count("persist-credentials: false")
+
+
+def test_the_workflows_run_what_there_is():
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        text = path.read_text()
+        assert {*re.findall(r"run: make ([\w-]+)", text)} <= targets
+        for name in re.findall(r"(?:tests|packaging|\.github|\.ci)/[\w./-]*\w", text):
+            assert (ROOT / name).exists(), f"{path.name} names {name}"
+
+
+def test_what_the_workflows_install_by_name_is_pinned():
+    pinned = (ROOT / ".github" / "constraints.txt").read_text().splitlines()[1:]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.+]+", line) for line in pinned)
+    names = {line.partition("==")[0] for line in pinned}
+    text = (ROOT / ".github" / "workflows" / "wheels.yml").read_text()
+    installed = re.findall(r"-c \.github/constraints\.txt (.+)", text)
+    assert installed and {name for line in installed for name in line.split()} <= names
