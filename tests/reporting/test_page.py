@@ -5,9 +5,9 @@ import functools
 import numpy as np
 import pandas as pd
 import pytest
+import screenshots
 from browser import SETTLED, Opened, browser, wait, why_missing
 from reported_models import HOSTILE, MODELS, ROWS, head, model, options
-from sklearn.datasets import load_breast_cancer
 
 from cotm import CoTMClassifier
 from cotm.reporting.examples import as_data, take
@@ -38,13 +38,9 @@ def reported(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tumours(tmp_path_factory):
     """A report on a table of 30 numbers, its model and its data."""
-    data = load_breast_cancer(as_frame=True)
-    X, y = data.data, data.target_names[data.target]
-    few = {"epochs": 6, "preset": "paper", "max_literals": 6, "random_state": 0}
-    fitted = CoTMClassifier(300, **few).fit(X, y)
     path = tmp_path_factory.mktemp("tumours") / "report.html"
-    fitted.report(path, X, y)
-    return path, fitted, X
+    few = {"n_clauses": 300, "epochs": 6, "preset": "paper"}
+    return path, *screenshots.tumours(path, **few)
 
 
 def rows_for_the_page(fitted, X):
@@ -106,7 +102,7 @@ def test_votes_labels_probabilities_and_reasons_are_pythons(name, program, repor
 
 
 def test_the_explorer_shows_an_example_and_the_rules_that_speak(program, tumours):
-    path, fitted, X = tumours
+    path, fitted, X, _ = tumours
     with Opened(program, path) as page:
         row = page.evaluate("report.details.examples.numbers[3]")
         page.select_option("#chosen", "3")
@@ -140,7 +136,7 @@ def test_the_explorer_shows_an_example_and_the_rules_that_speak(program, tumours
 
 
 def test_sliders_change_votes_as_python_does(program, tumours):
-    path, fitted, X = tumours
+    path, fitted, X, _ = tumours
     with Opened(program, path) as page:
         row = X.iloc[[page.evaluate("report.details.examples.numbers[0]")]].copy()
         page.focus("#field-20")
@@ -254,8 +250,7 @@ def test_images_are_painted_on_and_have_a_heat_map(program, reported):
 
 
 def test_rules_are_searched_sorted_and_filtered(program, tumours):
-    path, fitted, X = tumours
-    y = fitted.predict(X)  # the labels of the report are others, but the coverage is the same
+    path, fitted, X, y = tumours
     rules = {rule.clause: rule for rule in fitted.rules(X, y)}
     first = "#rules tbody tr:not([aria-hidden])"
 
@@ -298,7 +293,7 @@ def test_rules_are_searched_sorted_and_filtered(program, tumours):
 
 
 def test_the_keyboard_reaches_everything_and_rules_far_down(program, tumours):
-    path, _, _ = tumours
+    path, *_ = tumours
     with Opened(program, path) as page:
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip"
@@ -356,6 +351,13 @@ def test_it_fits_on_a_phone(name, program, reported):
         assert page.locator("#rules tbody .open").first.is_visible()
 
 
+def test_pictures_of_reports_are_taken(program, tumours, tmp_path):
+    screenshots.picture(program, tumours[0], tmp_path / "p.png")
+    header = (tmp_path / "p.png").read_bytes()[:24]
+    width, height = (int.from_bytes(header[k : k + 4], "big") for k in (16, 20))
+    assert header[1:4] == b"PNG" and 900 < width < 1120 and height > 500
+
+
 def test_light_and_dark(program, tumours):
     def colour(page):
         return page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -372,7 +374,7 @@ def test_light_and_dark(program, tumours):
 
 
 def test_it_inflates_the_model_itself_where_browsers_cannot(program, tumours):
-    path, fitted, X = tumours
+    path, fitted, X, _ = tumours
     lacking = "delete window.DecompressionStream"
     with Opened(program, path, before=lacking) as page:
         assert page.evaluate("typeof DecompressionStream") == "undefined"

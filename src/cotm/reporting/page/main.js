@@ -43,6 +43,7 @@ async function start() {
   document.addEventListener("colours", () => explorer?.update());
   // For those who look at the page with a program.
   window.report = { model, summary, details, table, explorer };
+  performance.mark("ready");
   document.documentElement.dataset.ready = "true";
 }
 

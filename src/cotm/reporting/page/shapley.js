@@ -84,6 +84,7 @@ export class Games {
     this.member = member;
     this.count = background.length;
     this.known = new Map();
+    this.gaps = []; // of the clause at work
     const [columns, starts, literals, ends] = [[], [0], [], [0]];
     for (const { places } of member.clauses) {
       const asked = new Map();
@@ -109,38 +110,64 @@ export class Games {
   /** How many literals of each column of each clause fail. */
   misses(bits) {
     const { columns, literals, ends } = this;
-    return Int32Array.from(columns, (_, k) => {
-      let misses = 0;
-      for (let i = ends[k]; i < ends[k + 1]; i += 2)
-        misses += bits[literals[i]] === literals[i + 1] ? 1 : 0;
-      return misses;
-    });
+    const misses = new Int32Array(columns.length);
+    for (let k = 0; k < columns.length; ++k) {
+      for (let i = ends[k]; i < ends[k + 1]; i += 2) {
+        if (bits[literals[i]] === literals[i + 1]) ++misses[k];
+      }
+    }
+    return misses;
   }
 
   /** Adds the contributions of an example's columns beside one of the background, times scale. */
   add(mine, number, parts, scale) {
-    const { starts, columns, member } = this;
     const theirs = this.background[number];
-    const m = member.nOutputs;
-    const gaps = new Int32Array(columns.length);
-    member.clauses.forEach(({ weights, most }, j) => {
-      let left = most;
+    const { clauses } = this.member;
+    for (let j = 0; j < clauses.length; ++j) {
+      const [from, to] = [this.starts[j], this.starts[j + 1]];
+      let left = clauses[j].most;
       let differ = false;
-      for (let k = starts[j]; k < starts[j + 1]; ++k) {
+      for (let k = from; k < to && left > 0; ++k) {
         left -= Math.min(mine[k], theirs[k]);
         differ ||= mine[k] !== theirs[k];
       }
-      if (left <= 0 || !differ) return;
-      for (let k = starts[j]; k < starts[j + 1]; ++k) {
-        gaps[k] = Math.max(-left, Math.min(left, theirs[k] - mine[k]));
+      if (left <= 0 || !differ) continue;
+      this.gaps.length = 0;
+      for (let k = from; k < to; ++k) {
+        this.gaps.push(Math.max(-left, Math.min(left, theirs[k] - mine[k])));
       }
-      const values = this.valuesOf(left, gaps.subarray(starts[j], starts[j + 1]));
-      for (let k = starts[j]; k < starts[j + 1]; ++k) {
-        if (!gaps[k]) continue;
-        const value = values.get(gaps[k]) * scale;
-        for (let i = 0; i < m; ++i) parts[columns[k] * m + i] += value * weights[i];
-      }
-    });
+      this.share(clauses[j].weights, left, from, parts, scale);
+    }
+  }
+
+  /** Adds what the players with these gaps contribute to a clause. */
+  share(weights, left, from, parts, scale) {
+    const { columns, gaps } = this;
+    const values = left === 1 ? this.valuesOfStrict(gaps) : this.valuesOf(left, gaps);
+    for (let k = 0; k < gaps.length; ++k) {
+      if (!gaps[k]) continue;
+      const value = values.get(gaps[k]) * scale;
+      const first = columns[from + k] * weights.length;
+      for (let i = 0; i < weights.length; ++i) parts[first + i] += value * weights[i];
+    }
+  }
+
+  /** Where all gaps are 1 or -1 they need only be counted. */
+  valuesOfStrict(gaps) {
+    let [needed, spoiling] = [0, 0];
+    for (const gap of gaps) {
+      if (gap > 0) ++needed;
+      else if (gap < 0) ++spoiling;
+    }
+    const key = needed * 65536 + spoiling;
+    if (!this.known.has(key)) {
+      const counted = [
+        [-1, spoiling],
+        [1, needed],
+      ].filter(([, n]) => n);
+      this.known.set(key, shares(1, counted));
+    }
+    return this.known.get(key);
   }
 
   valuesOf(left, gaps) {
