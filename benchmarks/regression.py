@@ -178,6 +178,7 @@ def table(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--models", nargs="+", help="some of them; by default all there are")
     parser.add_argument("--shared", action="store_true", help="several targets, one pool or many")
     options = parser.parse_args()
     print(
@@ -187,4 +188,6 @@ if __name__ == "__main__":
     if options.shared:
         table(SEVERAL, together_and_apart(), options.folds)
     else:
-        table(SINGLE, models(), options.folds)
+        found = models()
+        chosen = {name: found[name] for name in options.models or found}
+        table(SINGLE, chosen, options.folds)

@@ -20,6 +20,7 @@ from .options import (
     YName,
 )
 from .output import print_json, print_pairs, print_table, say
+from .summary import is_regressor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +68,9 @@ def evaluate(
     classifier = load(model).set_params(n_jobs=jobs)
     examples = read_for(classifier, source, with_labels=True, quiet=quiet)
     truth, predicted = np.asarray(examples.y), classifier.predict(examples.X)
-    if predicted.ndim == 2:
+    if is_regressor(classifier):
+        report = _quantities_report(classifier, truth, predicted)
+    elif predicted.ndim == 2:
         report = label_scores(classifier.classes_, truth, predicted)
     else:
         report = _class_report(classifier, truth, predicted)
@@ -86,7 +89,38 @@ def _class_report(model: Any, y: NDArray[Any], predicted: NDArray[Any]) -> dict[
     return report
 
 
+def _quantities_report(model: Any, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, Any]:
+    import numpy as np
+    from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
+
+    if y.shape != predicted.shape:
+        raise ValueError(
+            f"the values have shape {y.shape}, but the model predicts {predicted.shape[1:]} per row"
+        )
+    measures = {
+        "r2": r2_score,
+        "mean_absolute_error": mean_absolute_error,
+        "root_mean_squared_error": root_mean_squared_error,
+    }
+    columns = {
+        name: np.atleast_1d(measure(y, predicted, multioutput="raw_values")).tolist()
+        for name, measure in measures.items()
+    }
+    targets = [
+        {"target": name, **{measure: values[k] for measure, values in columns.items()}}
+        for k, name in enumerate(model.classes_.tolist())
+    ]
+    return {"rows": len(y), "r2": float(r2_score(y, predicted)), "targets": targets}
+
+
 def _print_report(report: dict[str, Any]) -> None:
+    if "targets" in report:
+        print_pairs({"rows": f"{report['rows']:,}", "R²": f"{report['r2']:.4f}"})
+        print_table(
+            [name.replace("_", " ") for name in report["targets"][0]],
+            [[*row.values()] for row in report["targets"]],
+        )
+        return
     pairs = {"rows": f"{report['rows']:,}", "accuracy": f"{report['accuracy']:.2%}"}
     if "labels" in report:
         pairs["accuracy"] += " of all labels"

@@ -26,9 +26,17 @@ _CHANGEABLE = ("epochs", "n_jobs", "backend")
 
 
 def new_model(kind: ModelKind | None, given: dict[str, Any]) -> Any:
-    """A classifier with the given parameters."""
-    from .. import CoTMClassifier, TMClassifier
+    """A classifier or regressor with the given parameters."""
+    from .. import CoTMClassifier, CoTMRegressor, TMClassifier
 
+    if kind is ModelKind.quantities:
+        known = CoTMRegressor().get_params()
+        foreign = [PARAMETER_OPTIONS[name] for name in given if name not in known]
+        if foreign:
+            raise ValueError(
+                f"{', '.join(foreign)}: for classes only; leave it out with --model quantities"
+            )
+        return CoTMRegressor(**given)
     if kind in (None, ModelKind.coalesced):
         return CoTMClassifier(**given)
     return TMClassifier(weighted=kind is ModelKind.weighted, **given)
@@ -49,7 +57,7 @@ def resumed_model(path: Path, kind: ModelKind | None, given: dict[str, Any]) -> 
     differing = [
         f"{PARAMETER_OPTIONS[name]} {value} (was {parameters[name]})"
         for name, value in given.items()
-        if name not in _CHANGEABLE and parameters[name] != value
+        if name not in _CHANGEABLE and parameters.get(name, value) != value
     ]
     if kind not in (None, kind_of(model)):
         differing.append(f"--model {kind.value} (was {kind_of(model).value})")

@@ -11,7 +11,7 @@ import typer
 
 from .options import AsJson
 from .output import one_line, print_json, print_pairs
-from .summary import file_data, file_size, kind_of, model_data, progress, size
+from .summary import file_data, file_size, kind_of, model_data, outputs_title, progress, size
 
 
 def info(
@@ -92,7 +92,7 @@ def _model_facts(path: Path) -> dict[str, str]:
     facts = {
         "file": file,
         "class": f"{type(model).__name__} ({kind_of(model).value})",
-        "labels" if model._multilabel else "classes": _shortened(model.classes_.tolist()),
+        outputs_title(model): _shortened(model.classes_.tolist()),
         **size(model),
         **progress(model),
         "step": f"{model.step_:,} examples presented",
@@ -110,7 +110,7 @@ def _composite_facts(model: Any) -> dict[str, str]:
     divisors = model.divisors_ or [None] * len(members)
     facts = {
         "class": f"{type(model).__name__} of {len(members)} members",
-        "labels" if model._multilabel else "classes": _shortened(model.classes_.tolist()),
+        outputs_title(model): _shortened(model.classes_.tolist()),
         "scale": model.scale,
     }
     for (name, member), divisor in zip(members.items(), divisors, strict=True):

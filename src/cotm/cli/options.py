@@ -145,6 +145,7 @@ class ModelKind(str, Enum):
     coalesced = "coalesced"
     weighted = "weighted"
     plain = "plain"
+    quantities = "quantities"
 
 
 class ClassWeight(str, Enum):

@@ -48,6 +48,15 @@ def predict(
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Add probabilities, p_CLASS.")] = False,
     votes: Annotated[bool, typer.Option("--votes", help="Add votes, votes_CLASS.")] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            min=0.0,
+            max=1.0,
+            help="Of quantities, add low and high, between which this share lies.",
+        ),
+    ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,7 +101,7 @@ def predict(
     classifier = load(model).set_params(n_jobs=jobs)
     columns = tuple(keep or ())
     examples = read_for(classifier, source, with_labels=False, keep=columns, quiet=quiet)
-    predictions = Predictions(classifier, examples, proba=proba, votes=votes)
+    predictions = Predictions(classifier, examples, proba=proba, votes=votes, interval=interval)
     check_kept(predictions, written, source)
     result = predictions.encode(written)
     if out is None:

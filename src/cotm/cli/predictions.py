@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .data.examples import Data
 from .data.source import Source
 from .errors import require_polars
+from .summary import is_regressor
 from .texts import WRITABLE_KINDS, csv_text, json_lines
 
 if TYPE_CHECKING:
@@ -22,7 +23,13 @@ Group = dict[str | None, NDArray[Any]]
 class Predictions:
     """What a model says of examples, in groups: the predictions, probabilities, votes."""
 
-    def __init__(self, model: Any, examples: Data, *, proba: bool, votes: bool) -> None:
+    def __init__(
+        self, model: Any, examples: Data, *, proba: bool, votes: bool, interval: float | None
+    ) -> None:
+        if is_regressor(model) and proba:
+            raise ValueError("the model predicts quantities, which have no --proba; see --interval")
+        if interval is not None and not is_regressor(model):
+            raise ValueError("--interval is for quantities, and the model predicts classes")
         X, labels = examples.X, [str(label) for label in model.classes_.tolist()]
         self.kept = examples.kept
         predicted = model.predict(X)
@@ -30,6 +37,10 @@ class Predictions:
         self._groups: dict[str, Group] = {
             "prediction": _by_label(labels, predicted) if several else {None: predicted}
         }
+        if interval is not None:
+            low, high = model.predict_interval(X, coverage=interval)
+            for name, bound in (("low", low), ("high", high)):
+                self._groups[name] = _by_label(labels, bound) if several else {None: bound}
         if proba:
             self._groups["proba"] = _by_label(labels, model.predict_proba(X))
         if votes:

@@ -11,9 +11,25 @@ from .options import ModelKind
 
 def kind_of(model: Any) -> ModelKind:
     """Which machine it is."""
+    if is_regressor(model):
+        return ModelKind.quantities
     if not hasattr(model, "weighted"):
         return ModelKind.coalesced
     return ModelKind.weighted if model.weighted else ModelKind.plain
+
+
+def is_regressor(model: Any) -> bool:
+    """Whether it predicts quantities, and no classes."""
+    from sklearn.base import is_regressor  # only here: it takes a second to import
+
+    return bool(is_regressor(model))
+
+
+def outputs_title(model: Any) -> str:
+    """What the outputs of a model are."""
+    if is_regressor(model):
+        return "targets"
+    return "labels" if model._multilabel else "classes"
 
 
 def size(model: Any) -> dict[str, str]:
@@ -36,12 +52,14 @@ def progress(model: Any) -> dict[str, str]:
     """How far training came."""
     history = model.history_
     lines = {"epochs": f"{model._progress.epochs} of {model.epochs_}"}
+    quantities = is_regressor(model)
     if history:
-        lines["training accuracy"] = f"{percent(history[-1]['train_accuracy'])} in the last epoch"
+        name = "training D²" if quantities else "training accuracy"
+        lines[name] = f"{percent(history[-1]['train_accuracy'])} in the last epoch"
     going = model._progress
     if going.is_scored and going.scored():
         best = max(going.scored(), key=going.score)
-        name, show = "validation accuracy", percent
+        name, show = f"validation {'R²' if quantities else 'accuracy'}", percent
         if going.score_name == "validation_score":
             name, show = f"validation {model.scoring}", "{:.4g}".format
         lines[name] = (

@@ -76,6 +76,7 @@ def train(
       cotm train mail.parquet --target spam,urgent --drop id --early-stopping
       cotm train digits.npz --patch-shape 10,10 --checkpoint-every 5
       cotm train train.csv --target y --eval valid.csv --scoring neg_log_loss
+      cotm train houses.csv --target price --model quantities
     """
     from .. import Checkpoint
     from .data.loading import read_like, read_training
@@ -105,12 +106,11 @@ def train(
         if value is not None
     }
     learner = resumed_model(out, model, given) if resume else new_model(model, given)
-    examples = read_training(source, images=learner.patch_shape is not None, quiet=quiet)
-    if source.is_table:
-        _warn_about_names(examples)
+    examples = read_training(learner, source, quiet=quiet)
+    _warn_about_names(examples, source)
     evaluation = None
     if eval_file is not None:
-        evaluation = read_like(examples, replace(source, path=eval_file), quiet=quiet)
+        evaluation = read_like(learner, examples, replace(source, path=eval_file), quiet=quiet)
     resumption = resume_command(source, eval_file, out)
     learner.set_params(
         callbacks=[] if checkpoint_every is None else [Checkpoint(out, every=checkpoint_every)],
@@ -121,7 +121,9 @@ def train(
         _print_summary(learner, examples, seconds, out, as_json=as_json)
 
 
-def _warn_about_names(examples: Data) -> None:
+def _warn_about_names(examples: Data, source: Source) -> None:
+    if not source.is_table:
+        return
     from .data.tables import row_names
 
     for column, reason in row_names(examples.X).items():

@@ -1,4 +1,4 @@
-"""Labels among the columns of a table."""
+"""Labels and quantities among the columns of a table."""
 
 from __future__ import annotations
 
@@ -45,15 +45,23 @@ def read_labels(frame: pl.DataFrame, targets: list[str], source: Source) -> Any:
     return frame.select(targets).cast(pl.UInt8)
 
 
+def read_quantities(frame: pl.DataFrame, targets: list[str], source: Source) -> Any:
+    """An array of quantities, or of several targets a frame of them."""
+    for name in targets:
+        series = frame[name]
+        _require_known(series, source, "value")
+        if not series.dtype.is_numeric():
+            raise ValueError(
+                f"column {name!r} of {source.name} holds {series.dtype}, and quantities are "
+                "numbers; leave out --model quantities to predict classes"
+            )
+    columns = frame.select(targets).cast(pl.Float64)
+    return columns.to_series().to_numpy() if len(targets) == 1 else columns
+
+
 def _label_column(series: pl.Series, source: Source) -> NDArray[Any]:
     dtype = series.dtype
-    missing = series.is_nan().fill_null(True) if dtype.is_float() else series.is_null()
-    if missing.any():
-        raise ValueError(
-            f"column {series.name!r} of {source.name} has no label in {missing.sum()} of "
-            f"{len(series)} rows (row {missing.arg_max() + 1} is the first); fill them in or "  # type: ignore[operator]
-            "remove these rows (texts such as None count as missing unless --missing names others)"
-        )
+    _require_known(series, source, "label")
     if dtype in (pl.String, pl.Categorical, pl.Enum):
         return np.array(series.cast(pl.String).to_list())
     if dtype.is_integer():
@@ -64,6 +72,18 @@ def _label_column(series: pl.Series, source: Source) -> NDArray[Any]:
         f"column {series.name!r} of {source.name} holds {dtype}; labels are text, numbers or "
         "booleans, so convert it first"
     )
+
+
+def _require_known(series: pl.Series, source: Source, what: str) -> None:
+    """Raise ValueError where a row has no answer."""
+    dtype = series.dtype
+    missing = series.is_nan().fill_null(True) if dtype.is_float() else series.is_null()
+    if missing.any():
+        raise ValueError(
+            f"column {series.name!r} of {source.name} has no {what} in {missing.sum()} of "
+            f"{len(series)} rows (row {missing.arg_max() + 1} is the first); fill them in or "  # type: ignore[operator]
+            "remove these rows (texts such as None count as missing unless --missing names others)"
+        )
 
 
 def _in_64_bits(series: pl.Series, source: Source) -> pl.Series:
@@ -90,7 +110,7 @@ def check_classes(y: NDArray[Any], target: str, source: Source) -> None:
     if y.dtype.kind == "f" and (y % 1 != 0).any():
         raise ValueError(
             f"column {target!r} of {source.name} holds quantities such as {y[y % 1 != 0][0]}, but "
-            "a classifier predicts classes; turn them into a few ranges first"
+            "a classifier predicts classes; use --model quantities"
         )
     if is_nearly_unique(len(classes), len(y)):
         raise ValueError(

@@ -6,28 +6,30 @@ from typing import Any
 
 from ...booleanize.frames import NamedArray
 from ..errors import require_polars
+from ..summary import is_regressor
 from .arrays import read_arrays
 from .examples import Data
 from .source import Source
 
 
-def read_training(source: Source, *, images: bool, quiet: bool) -> Data:
-    """Examples and labels to learn from; ``images`` when rows are pixels."""
+def read_training(model: Any, source: Source, *, quiet: bool) -> Data:
+    """Examples and answers for a model to learn from."""
     if not source.is_table:
         return Data(*read_arrays(source, with_labels=True))
     require_polars(f"reading {source.kind} files")
     from .table_examples import training_examples
 
-    return training_examples(source, images=images, quiet=quiet)
+    images, quantities = model.patch_shape is not None, is_regressor(model)
+    return training_examples(source, images=images, quantities=quantities, quiet=quiet)
 
 
-def read_like(training: Data, source: Source, *, quiet: bool) -> Data:
-    """Examples and labels to stop by, in the form of those that are learned from."""
+def read_like(model: Any, training: Data, source: Source, *, quiet: bool) -> Data:
+    """Examples and answers to stop by, in the form of those that are learned from."""
     if not source.is_table:
         return Data(*read_arrays(source, with_labels=True))
     from .table_examples import examples_like
 
-    return examples_like(training, source, quiet=quiet)
+    return examples_like(training, source, quantities=is_regressor(model), quiet=quiet)
 
 
 def read_for(

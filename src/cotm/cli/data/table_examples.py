@@ -9,17 +9,18 @@ from numpy.typing import NDArray
 
 from ..errors import quoted
 from ..output import say
+from ..summary import is_regressor
 from .cells import check_numbers
 from .examples import Data
 from .frames import Table, read_table
-from .labels import check_classes, read_labels, with_text_labels
+from .labels import check_classes, read_labels, read_quantities, with_text_labels
 from .missing import count_missing, missing_note, missing_texts
 from .source import Source
 from .tables import check_pixels, named_columns, present_columns
 
 
-def training_examples(source: Source, *, images: bool, quiet: bool) -> Data:
-    """Examples and labels to learn from; ``images`` when rows are pixels."""
+def training_examples(source: Source, *, images: bool, quantities: bool, quiet: bool) -> Data:
+    """Examples and answers to learn from; ``images`` when rows are pixels."""
     table = read_table(source, text_columns=())
     # Sorted, so that a resumed training may name them in another order.
     targets = sorted(named_columns([source.target or ""], table.frame, source))
@@ -31,14 +32,16 @@ def training_examples(source: Source, *, images: bool, quiet: bool) -> Data:
         _tell_missing(table, [*features.columns, *targets], source)
     if images:
         check_pixels(features, source)
+    if quantities:
+        return Data(features, read_quantities(frame, targets, source))
     y = read_labels(frame, targets, source)
     if len(targets) == 1:
         check_classes(y, targets[0], source)
     return Data(features, y)
 
 
-def examples_like(training: Data, source: Source, *, quiet: bool) -> Data:
-    """Examples and labels with the columns of others, read as those were."""
+def examples_like(training: Data, source: Source, *, quantities: bool, quiet: bool) -> Data:
+    """Examples and answers with the columns of others, read as those were."""
     learned = training.X
     texts = [name for name in learned.columns if learned[name].dtype == pl.String]
     if getattr(training.y, "dtype", None) is not None and training.y.dtype.kind == "U":
@@ -49,7 +52,8 @@ def examples_like(training: Data, source: Source, *, quiet: bool) -> Data:
     columns = present_columns(learned.columns, frame, source)
     if not quiet:
         _tell_missing(table, [*columns, *targets], source)
-    return Data(frame.select(columns), read_labels(frame, targets, source))
+    read = read_quantities if quantities else read_labels
+    return Data(frame.select(columns), read(frame, targets, source))
 
 
 def examples_for(
@@ -80,7 +84,8 @@ def examples_for(
         X = _unnamed(X, model, source)
     if not with_labels:
         return Data(X, kept=kept)
-    return Data(X, read_labels(frame, _in_model_order(targets, model), source), kept)
+    read = read_quantities if is_regressor(model) else read_labels
+    return Data(X, read(frame, _in_model_order(targets, model), source), kept)
 
 
 def _tell_missing(table: Table, columns: list[str], source: Source) -> None:
@@ -114,7 +119,7 @@ def _kinds(model: Any) -> list[str]:
 
 def _text_columns(model: Any, asked: list[str]) -> list[str]:
     """Columns that held text in training: they are text even where this file has digits only."""
-    is_text = model.classes_.dtype.kind == "U" and not model._multilabel
+    is_text = model.classes_.dtype.kind == "U" and not _has_columns(model)
     labels = asked if is_text else []
     if model.booleanizer_ is None or not hasattr(model, "feature_names_in_"):
         return labels
@@ -133,12 +138,17 @@ def _unnamed(frame: pl.DataFrame, model: Any, source: Source) -> NDArray[Any]:
     return frame.to_numpy()
 
 
+def _has_columns(model: Any) -> bool:
+    """Whether each output of the model is a column of y."""
+    return bool(model._multilabel) or (is_regressor(model) and len(model.classes_) > 1)
+
+
 def _in_model_order(targets: list[str], model: Any) -> list[str]:
     """The target columns in the order of the model's outputs."""
-    if not model._multilabel:
+    if not _has_columns(model):
         if len(targets) > 1:
             raise ValueError(
-                f"--target names {quoted(targets)}, but the model predicts one label per row"
+                f"--target names {quoted(targets)}, but the model predicts one value per row"
             )
         return targets
     labels = model.classes_.tolist()
