@@ -41,6 +41,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"forgetting": "sampled", "s": 50.0},
         {"forgetting": "sampled", "s": 200.0},
     ],
+    "drop_literals": [{}, *({"drop_literals": share} for share in (0.1, 0.25, 0.5))],
 }
 #: What the trainings on each data set have in common.
 TASKS: dict[str, dict[str, Any]] = {

@@ -65,15 +65,14 @@ def load(job):
 def run_cotm(job, X, y, X_test):
     from cotm import CoTMClassifier
 
+    options = {"T": job["T"], "s": job["s"], "preset": "paper", **job["options"]}
     model = CoTMClassifier(
         job["n_clauses"],
-        job["T"],
-        job["s"],
         patch_shape=job["patch"] and tuple(job["patch"]),
         epochs=job["epochs"],
         random_state=job["seed"],
         n_jobs=job["threads"],
-        **job["options"],
+        **options,
     )
     model.fit(X, y)
     model.predict(X_test[:1])  # the first prediction loads modules, which is not to be timed

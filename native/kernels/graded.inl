@@ -14,17 +14,20 @@ static inline Lanes lanes_from(const Window& window, uint32_t column) {
   return Lanes::load(first_lanes + kBlockWords - (rest < kLanes ? rest : kLanes));
 }
 
-// A number per bit of a vector. `alive` has the bits whose number has not fallen below 0.
-template <class Words>
+// A number per bit of a vector. `alive` has the bits whose number has not fallen below 0. Planes
+// whose number is known stay in registers; where it is not, kPlanes is 0.
+template <class Words, uint32_t kPlanes = 0>
 struct Countdown {
-  Words planes[kMostPlanes];
-  uint32_t count;
+  Words planes[kPlanes ? kPlanes : kMostPlanes];
+  uint32_t count = kPlanes;
   Words alive;
+
+  uint32_t used() const { return kPlanes ? kPlanes : count; }
 
   // Takes away the number whose planes are `amounts`.
   void minus(const Words (&amounts)[3]) {
     Words borrow = Words::all(0);
-    for (uint32_t k = 0; k < count; ++k) {
+    for (uint32_t k = 0; k < used(); ++k) {
       const Words from = planes[k];
       if (k < 3) {
         planes[k] = from ^ amounts[k] ^ borrow;
@@ -34,7 +37,7 @@ struct Countdown {
         borrow = borrow.without(from);
       }
     }
-    for (uint32_t k = count; k < 3; ++k) borrow = borrow | amounts[k];
+    for (uint32_t k = used(); k < 3; ++k) borrow = borrow | amounts[k];
     alive = alive.without(borrow);
   }
 
@@ -59,9 +62,9 @@ struct Countdown {
 };
 
 // All planes but those of a number that is the same everywhere are zero or ones.
-template <class Words>
-static inline void set_all(Countdown<Words>& numbers, uint32_t value) {
-  for (uint32_t k = 0; k < numbers.count; ++k) {
+template <class Words, uint32_t kPlanes>
+static inline void set_all(Countdown<Words, kPlanes>& numbers, uint32_t value) {
+  for (uint32_t k = 0; k < numbers.used(); ++k) {
     numbers.planes[k] = Words::all(value >> k & 1 ? ~uint64_t{0} : 0);
   }
 }
@@ -78,17 +81,27 @@ static uint32_t count_row_misses(const uint32_t* places, const uint64_t* masks, 
   return misses;
 }
 
-static uint32_t grade_flat(const IncludeList& list, const uint64_t* words, const uint64_t* examples,
-                           uint32_t most, uint32_t planes, uint64_t* found) {
-  Countdown<Octet> numbers;
+template <uint32_t kPlanes>
+static uint32_t grade_flat_as(const IncludeList& list, const uint64_t* words,
+                              const uint64_t* examples, uint32_t most, uint32_t planes,
+                              uint64_t* found) {
+  Countdown<Octet, kPlanes> numbers;
   numbers.count = planes;
   numbers.alive = Octet::load(examples);
   set_all(numbers, most);
   const uint32_t ended = numbers.match(list.offsets, list.length, words);
-  for (uint32_t k = 0; k < planes; ++k) {
+  for (uint32_t k = 0; k < numbers.used(); ++k) {
     (numbers.planes[k] & numbers.alive).store(found + k * kBlockWords);
   }
   return ended;
+}
+
+static uint32_t grade_flat(const IncludeList& list, const uint64_t* words, const uint64_t* examples,
+                           uint32_t most, uint32_t planes, uint64_t* found) {
+  static constexpr decltype(&grade_flat_as<0>) grade[] = {
+      grade_flat_as<0>, grade_flat_as<1>, grade_flat_as<2>, grade_flat_as<3>, grade_flat_as<4>,
+      grade_flat_as<5>, grade_flat_as<6>, grade_flat_as<7>, grade_flat_as<8>};
+  return grade[planes <= 8 ? planes : 0](list, words, examples, most, planes, found);
 }
 
 // 2^k as 16 bits, in every lane.

@@ -223,6 +223,23 @@ static void sum_votes(const uint64_t* found, size_t groups, size_t examples, siz
   }
 }
 
+// What `count` clauses say of kPairLanes examples, two at a time; of an odd one twice. Bits are
+// known to the compiler up to as many planes as short clauses have; 0: they are not.
+template <uint32_t kPlanes>
+static void read_grades(const uint64_t* found, size_t groups, uint32_t planes, size_t example,
+                        size_t count, Grades* to) {
+  const uint32_t used = kPlanes ? kPlanes : planes;
+  const size_t each = groups * used;
+  for (size_t j = 0; j < count; j += 2, found += 2 * each) {
+    const uint64_t* other = j + 1 < count ? found + each : found;
+    Grades grades = Grades::zero();
+    for (uint32_t k = 0; k < used; ++k) {
+      grades = grades.plus(found + k * groups, other + k * groups, example, k);
+    }
+    *to++ = grades;
+  }
+}
+
 // Two clauses at a time: a multiplication of pairs of 16 bits takes their grades and weights, and
 // adds up the products in 32 bits.
 template <uint32_t kOutputs>
@@ -231,7 +248,10 @@ static void sum_graded_outputs(const uint64_t* found, size_t groups, uint32_t pl
                                int32_t* sums) {
   constexpr size_t kTogether = 16;  // pairs whose weights fit the nearest cache
   alignas(64) uint32_t spread_out[kTogether * kOutputs * kPairLanes];
-  const size_t each = groups * planes;
+  Grades grades[kTogether];
+  static constexpr decltype(&read_grades<0>) read[] = {
+      read_grades<0>, read_grades<1>, read_grades<2>, read_grades<3>, read_grades<4>,
+      read_grades<5>, read_grades<6>, read_grades<7>, read_grades<8>};
   for (size_t first = 0; first < clauses; first += 2 * kTogether) {
     const size_t rest = clauses - first, count = rest < 2 * kTogether ? rest : 2 * kTogether;
     const size_t pairs = (count + 1) / 2;
@@ -248,16 +268,12 @@ static void sum_graded_outputs(const uint64_t* found, size_t groups, uint32_t pl
     for (size_t e = 0; e < examples; e += kPairLanes) {
       PairSum totals[kOutputs];
       for (size_t i = 0; i < kOutputs; ++i) totals[i] = PairSum::load(sums + i * 64 * groups + e);
+      read[planes <= 8 ? planes : 0](found + first * groups * planes, groups, planes, e, count,
+                                     grades);
       for (size_t pair = 0; pair < pairs; ++pair) {
-        const uint64_t* one = found + (first + 2 * pair) * each;
-        const uint64_t* other = 2 * pair + 1 < count ? one + each : one;  // its weight is 0
-        Grades grades = Grades::zero();
-        for (uint32_t k = 0; k < planes; ++k) {
-          grades = grades.plus(one + k * groups, other + k * groups, e, k);
-        }
         const uint32_t* by = spread_out + pair * kOutputs * kPairLanes;
         for (size_t i = 0; i < kOutputs; ++i) {
-          totals[i] = totals[i].plus(grades, by + i * kPairLanes);
+          totals[i] = totals[i].plus(grades[pair], by + i * kPairLanes);
         }
       }
       for (size_t i = 0; i < kOutputs; ++i) totals[i].store(sums + i * 64 * groups + e);
