@@ -23,6 +23,7 @@ from .estimator.composition import (
     eval_sets_of,
     input_of,
 )
+from .estimator.compressing_members import CompressingMembers
 from .estimator.joined_rules import JoinedRules
 from .explaining.methods import Explaining
 from .explaining.voters import Voters
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class CoTMComposite(JoinedRules, Explaining, Reporting, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
+class CoTMComposite(  # type: ignore[misc]
+    CompressingMembers, JoinedRules, Explaining, Reporting, ClassifierMixin, _BaseComposition
+):
     """Several classifiers with the same outputs, whose votes are added up.
 
     Each member reads X in its own way: with its own booleanizer, patches, clauses and margin. Its

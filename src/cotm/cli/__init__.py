@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from . import errors
+from .compress import compress
 from .demo import demo
 from .evaluate import evaluate
 from .explain import explain
@@ -33,7 +34,20 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (train, predict, evaluate, explain, rules, report, export, info, demo, reproduce):
+_COMMANDS = (
+    train,
+    predict,
+    evaluate,
+    explain,
+    rules,
+    report,
+    compress,
+    export,
+    info,
+    demo,
+    reproduce,
+)
+for _command in _COMMANDS:
     app.command(cls=errors.Command)(_command)
 
 

@@ -12,10 +12,11 @@ from ..model.labels import read_labels
 from ..model.probabilities import margins_of, probabilities
 from ..reporting import Reporting
 from .base import TsetlinEstimator
+from .compressing import Compressing
 from .tasks import Classification
 
 
-class TsetlinClassifier(Reporting, ClassifierMixin, TsetlinEstimator):  # type: ignore[misc]
+class TsetlinClassifier(Compressing, Reporting, ClassifierMixin, TsetlinEstimator):  # type: ignore[misc]
     """Base of the classifiers; they differ in whether outputs share clauses."""
 
     _kind = "TsetlinClassifier"
@@ -27,6 +28,17 @@ class TsetlinClassifier(Reporting, ClassifierMixin, TsetlinEstimator):  # type: 
     def _check_first_part(self, y: Any, classes: ArrayLike | None) -> None:
         if classes is None and not read_labels(y).multilabel:
             raise ValueError("classes must be passed on the first call to partial_fit.")
+
+    @property
+    def compression_(self) -> dict[str, Any]:
+        """What :meth:`compress` did: ``max_loss``, ``examples`` and how many of them are right
+        (``right_before``, ``right_after``), and of ``clauses``, ``literals`` and ``weight_bits``
+        the number before and after. Model files do not hold it.
+        """
+        compression = self._now().compression
+        if compression is None:
+            raise AttributeError(f"this {type(self).__name__} was not made by compress")
+        return dict(compression)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels.

@@ -123,6 +123,7 @@ class Fitted:
     preset: str  # that says what was left "auto"
     scaling: Scaling | None = None  # of quantities, where outputs are no classes
     errors: NDArray[np.float64] | None = None  # of quantities predicted for held-out examples
+    compression: dict[str, Any] | None = None  # how it was made smaller
 
     @property
     def outputs(self) -> Outputs:
