@@ -172,11 +172,11 @@ def _sizes(member: Member, prefix: str) -> str:
 
 def _small(member: Member, words: dict[str, Any]) -> str:
     data, sizes = stream(member)
+    taken = "uint64_t" if sizes.pop("WIDE") else "uint32_t"
     prefix = words["P"]
     defined = "".join(f"#define {prefix}_{name} {value}\n" for name, value in sizes.items())
     lines = table("uint8_t", f"{prefix}_clauses", [*data])
-    words = words | {"TAKEN": "uint64_t" if sizes["WEIGHT_BITS"] > 32 else "uint32_t"}
-    return defined + "\n".join(lines) + "\n\n" + template("small.c", words)
+    return defined + "\n".join(lines) + "\n\n" + template("small.c", words | {"TAKEN": taken})
 
 
 def _lanes(member: Member) -> int:

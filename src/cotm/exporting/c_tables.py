@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files as resources
 from typing import Any
 
@@ -93,6 +93,11 @@ class Bits:
         if count:
             self._parts.append(f"{value:0{count}b}"[::-1])
 
+    def put_rice(self, value: int, low: int) -> None:
+        """Add a number of any size: what is above so many bits in ones and a zero, then these."""
+        self._parts.append("1" * (value >> low) + "0")
+        self.put(value & ((1 << low) - 1), low)
+
     def data(self) -> bytes:
         """All of it, filled up with zeros to whole bytes."""
         text = "".join(self._parts)
@@ -132,15 +137,20 @@ def stream(member: Member) -> tuple[bytes, dict[str, Any]]:
     """All clauses as a stream of bits, and what its reader has to know."""
     grid, first = member.grid, first_feature(member)
     literals = [split(member, clause) for clause in member.clauses]
-    weights = [weight for clause in member.clauses for weight in clause.weights]
-    least = min(weights, default=0)
-    n_features = grid.n_features - first
+    n_literals = 2 * (grid.n_features - first)
     is_placed = member.tolerance == 1 and grid.n_patches > 1
-    widths = {
-        "WINDOW_BITS": (max(grid.rows, grid.columns) - 1).bit_length() if is_placed else 0,
+    weights = [_unsigned(weight) for clause in member.clauses for weight in clause.weights]
+    low = min(range(64), key=lambda low: sum((weight >> low) + 1 + low for weight in weights))
+    pairs_of = {n: (n * (n + 1) // 2 - 1).bit_length() for n in (grid.rows, grid.columns)}
+    words: dict[str, Any] = {
+        "FIRST": first,
+        "LITERALS": n_literals,
+        "PLACED": int(is_placed),
+        "ROW_BITS": pairs_of[grid.rows],
+        "COLUMN_BITS": pairs_of[grid.columns],
         "COUNT_BITS": max(map(len, literals), default=0).bit_length(),
-        "LITERAL_BITS": max(1, (2 * n_features - 1).bit_length()),
-        "WEIGHT_BITS": (max(weights, default=0) - least).bit_length(),
+        "WEIGHT_LOW": low if weights else 0,
+        "MOST_LITERALS": max(1, max(map(len, literals), default=0)),
     }
     bits = Bits()
     for clause, pairs, window in zip(
@@ -149,38 +159,38 @@ def stream(member: Member) -> tuple[bytes, dict[str, Any]]:
         windows(member) if is_placed else [()] * len(literals),
         strict=True,
     ):
-        for edge in window:
-            bits.put(edge, widths["WINDOW_BITS"])
-        as_list = widths["COUNT_BITS"] + len(pairs) * widths["LITERAL_BITS"] < 2 * n_features
-        bits.put(int(as_list), 1)
-        _put_literals(bits, pairs, first, widths, n_features if not as_list else None)
+        if window:
+            bits.put(_pair(*window[:2], grid.rows), words["ROW_BITS"])
+            bits.put(_pair(*window[2:], grid.columns), words["COLUMN_BITS"])
+        bits.put(len(pairs), words["COUNT_BITS"])
+        before, part = -1, _gap_low(len(pairs), n_literals)
+        for feature, negated in pairs:
+            literal = (feature - first) << 1 | negated
+            bits.put_rice(literal - before - 1, part)
+            before = literal
         for weight in clause.weights:
-            bits.put(weight - least, widths["WEIGHT_BITS"])
-    words: dict[str, Any] = {"FIRST": first, "LEAST_WEIGHT": _integer(least), **widths}
-    words["EDGES"] = 4 if is_placed else 0
-    words["MOST_LITERALS"] = max(1, max(map(len, literals), default=0))
+            bits.put_rice(_unsigned(weight), words["WEIGHT_LOW"])
+    words["WIDE"] = max(weights, default=0) >= 1 << 32
     return bits.data(), words
 
 
-def _put_literals(
-    bits: Bits,
-    pairs: Iterable[tuple[int, int]],
-    first: int,
-    widths: dict[str, int],
-    n_features: int | None,
-) -> None:
-    pairs = [*pairs]
-    if n_features is None:
-        bits.put(len(pairs), widths["COUNT_BITS"])
-        for feature, negated in pairs:
-            bits.put((feature - first) << 1 | negated, widths["LITERAL_BITS"])
-        return
-    kinds = [0] * n_features
-    for feature, negated in pairs:
-        kinds[feature - first] |= 1 << negated
-    for kind in kinds:
-        bits.put(kind, 2)
+def _unsigned(weight: int) -> int:
+    """0, -1, 1, -2, ... as 0, 1, 2, 3, ...
+
+    >>> [_unsigned(weight) for weight in (0, -1, 1, -2)]
+    [0, 1, 2, 3]
+    """
+    return 2 * weight if weight >= 0 else -2 * weight - 1
 
 
-def _integer(value: int) -> str:
-    return f"INT64_C({value})" if abs(value) >= 1 << 31 else str(value)
+def _pair(low: int, high: int, places: int) -> int:
+    """The number of a range among all ranges of so many places."""
+    return sum(places - k for k in range(low)) + high - low
+
+
+def _gap_low(count: int, n_literals: int) -> int:
+    """Bits of a gap between literals that are written as they are, as the reader reckons them."""
+    low = 0
+    while count and count << (low + 1) <= n_literals * 2 // 3:
+        low += 1
+    return low

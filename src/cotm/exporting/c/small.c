@@ -1,7 +1,6 @@
-/* The clauses as a stream of bits. A clause is: with strict clauses over several patches, the first
-   and last row and column of the patches it may fire on; 1 bit, whether its literals are a list; if
-   so their number and numbers, else two bits for every feature, is it in and is its negation; its
-   weights. */
+/* The clauses as a stream of bits. A clause is: with strict clauses over several patches, the rows
+   and the columns that it may fire on, each as the number of a range; how many literals it has, and
+   the gaps between their numbers; its weights. */
 static @TAKEN@ @P@_take(size_t *at, unsigned count)
 {
   @TAKEN@ value = 0;
@@ -15,6 +14,24 @@ static @TAKEN@ @P@_take(size_t *at, unsigned count)
     *at += part;
   }
   return value;
+}
+
+/* A number of any size: as many ones as it is above its \a low lowest bits, a zero, and these. */
+static @TAKEN@ @P@_coded(size_t *at, unsigned low)
+{
+  @TAKEN@ high = 0;
+  for (; (unsigned)@P@_clauses[*at >> 3] >> (*at & 7) & 1; ++*at) ++high;
+  ++*at;
+  return high << low | @P@_take(at, low);
+}
+
+/* The first and last of a range of places. */
+static void @P@_range(size_t *at, unsigned bits, uint32_t places, uint32_t *range)
+{
+  uint32_t rest = (uint32_t)@P@_take(at, bits), first = 0;
+  for (; rest >= places - first; ++first) rest -= places - first;
+  range[0] = first;
+  range[1] = first + rest;
 }
 
 /* Where a literal's bit lies, from the first of a patch on; the lowest bit is 1 for negations.
@@ -32,23 +49,18 @@ static uint32_t @P@_place(uint32_t feature, uint32_t negated)
 /* Reads the literals of a clause: first those of positions. */
 static size_t @P@_literals(size_t *at, uint32_t *literals, size_t *positions)
 {
-  size_t count = 0;
-  uint32_t k, entries;
+  const size_t count = (size_t)@P@_take(at, @P@_COUNT_BITS);
+  uint32_t next = 0;
+  unsigned low = 0;
+  size_t i;
+  while (count && count << (low + 1) <= @P@_LITERALS * 2 / 3) ++low;
   *positions = 0;
-  if (@P@_take(at, 1)) {
-    entries = (uint32_t)@P@_take(at, @P@_COUNT_BITS);
-    for (k = 0; k < entries; ++k) {
-      const uint32_t literal = (uint32_t)@P@_take(at, @P@_LITERAL_BITS);
-      literals[count++] = @P@_place((literal >> 1) + @P@_FIRST, literal & 1);
-      *positions += (literal >> 1) + @P@_FIRST + 1 <= @P@_ABOVES;
-    }
-    return count;
-  }
-  for (k = @P@_FIRST; k < @P@_FEATURES; ++k) {
-    const uint32_t kinds = (uint32_t)@P@_take(at, 2);
-    if (kinds & 1) literals[count++] = @P@_place(k, 0);
-    if (kinds & 2) literals[count++] = @P@_place(k, 1);
-    if (k + 1 <= @P@_ABOVES) *positions = count;
+  for (i = 0; i < count; ++i, ++next) {
+    uint32_t feature;
+    next += (uint32_t)@P@_coded(at, low);
+    feature = (next >> 1) + @P@_FIRST;
+    literals[i] = @P@_place(feature, next & 1);
+    *positions += feature + 1 <= @P@_ABOVES;
   }
   return count;
 }
@@ -93,14 +105,18 @@ static void @P@_votes(@ARGUMENTS@, @VOTE@ *votes)
   @P@_read(@VALUES@, bits);
   for (i = 0; i < @OUTPUTS@; ++i) votes[i] = 0;
   for (clause = 0; clause != @P@_CLAUSES; ++clause) {
-    for (i = 0; i != @P@_EDGES; ++i) window[i] = (uint32_t)@P@_take(&at, @P@_WINDOW_BITS);
+    if (@P@_PLACED) {
+      @P@_range(&at, @P@_ROW_BITS, @P@_ROWS, window);
+      @P@_range(&at, @P@_COLUMN_BITS, @P@_COLUMNS, window + 2);
+    }
     count = @P@_literals(&at, literals, &positions);
     /* A window alone is a clause, too. */
     most = count <= 1 ? 1 : count < @P@_TOLERANCE ? (uint32_t)count : @P@_TOLERANCE;
     output = most - @P@_misses(bits, literals, count, positions, window, most);
     for (i = 0; i < @OUTPUTS@; ++i) {
-      const @VOTE@ weight = (@VOTE@)@P@_take(&at, @P@_WEIGHT_BITS) + (@P@_LEAST_WEIGHT);
-      votes[i] += weight * (@VOTE@)output;
+      const @TAKEN@ taken = @P@_coded(&at, @P@_WEIGHT_LOW);
+      const @VOTE@ weight = (@VOTE@)(taken >> 1);
+      votes[i] += (taken & 1 ? -weight - 1 : weight) * (@VOTE@)output;
     }
   }
 }
