@@ -61,6 +61,7 @@ class Compression:
         self._judge = Judge(np.empty(0, dtype=np.int64), 0)
         self._right: NDArray[np.bool_] = np.empty(0, dtype=bool)
         self._doubt: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._most_missing = 0
 
     # Without loss --------------------------------------------------------------------
 
@@ -104,14 +105,15 @@ class Compression:
     def shrink(self, least: int, most: int, *, scale: bool = True) -> None:
         """Drop and shorten, with at least ``least`` examples right; ``most`` are at first.
 
-        Where none may be lost, weights stay in proportion; ``scale`` is whether they may.
+        As many more of the votes of margin may be missing in all, in proportion. ``scale`` is
+        whether the votes may become fewer, all in proportion.
         """
+        rows, missing = len(self._all), int(self._doubt.sum())
+        self._most_missing = missing * (rows - least + 1) // (rows - most + 1)
         for share in _SHARES:
             floor = most - int((most - least) * share)
             self._shorten(floor)
             self._drop(floor)
-            if self._may_weigh and least < most:
-                self._balance(floor)
         if self._may_weigh and scale:
             self._round(least, balance=least < most)
         self._drop(least)
@@ -161,6 +163,8 @@ class Compression:
         """Take other votes on some rows if enough are right, and if ``better`` less is missing."""
         gained, damage, right, doubt = self._after(rows, more)
         if int(self._right.sum()) + gained < floor or (better and damage >= 0):
+            return False
+        if damage > 0 and int(self._doubt.sum()) + damage > self._most_missing:
             return False
         self._votes[rows] += more
         self._right[rows], self._doubt[rows] = right, doubt
@@ -256,20 +260,24 @@ class Compression:
         """Bring weights to the fewest bits with which enough examples are right."""
         largest = int(np.abs(self.weights).max(initial=0))
         before = self.weights, self._votes, self._right, self._doubt, self._judge
+        most_missing = self._most_missing
         for bits in _BITS:
             top = (1 << (bits - 1)) - 1
             if top >= largest:
                 break
             self.weights = (2 * before[0] * top + largest) // (2 * largest)
             self._judge = before[4].scaled(top, largest)
+            self._most_missing = most_missing * top // largest
             self._count()
             if balance:
                 self._balance(0)
-            if int(self._right.sum()) >= least:
+            enough = int(self._right.sum()) >= least
+            if enough and int(self._doubt.sum()) <= self._most_missing:
                 self.scale = Fraction(top, largest)
                 self._keep(self.weights.any(axis=1))
                 return
         self.weights, self._votes, self._right, self._doubt, self._judge = before
+        self._most_missing = most_missing
 
 
 def _in_parts(outputs: NDArray[Any], pull: NDArray[np.float64]) -> NDArray[np.float64]:
