@@ -36,8 +36,13 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class CoTMComposite(  # type: ignore[misc]
-    CompressingMembers, JoinedRules, Explaining, Reporting, ClassifierMixin, _BaseComposition
+class CoTMComposite(
+    CompressingMembers,
+    JoinedRules,
+    Explaining,
+    Reporting,
+    ClassifierMixin,  # type: ignore[misc]
+    _BaseComposition,  # type: ignore[misc]
 ):
     """Several classifiers with the same outputs, whose votes are added up.
 

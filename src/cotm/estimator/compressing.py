@@ -38,9 +38,9 @@ class Compressing:
         """Make a smaller classifier that predicts as well.
 
         Equal clauses become one, and what can never vote goes. Then, as far as ``max_loss`` allows
-        on X, literals are left out that decide least, clauses are dropped that do least, weights
-        are moved to where that makes up for it, and are brought to few bits. All of it is
-        measured: no bound is an estimate. Time grows with clauses, times literals, times rows.
+        on X, literals are left out that decide least, clauses are dropped that do least, and
+        weights are brought to few bits. All of it is measured: no bound is an estimate. Time
+        grows with clauses, times literals, times rows.
 
         Parameters
         ----------

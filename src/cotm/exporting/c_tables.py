@@ -156,12 +156,13 @@ def stream(member: Member) -> tuple[bytes, dict[str, Any]]:
     for clause, pairs, window in zip(
         member.clauses,
         literals,
-        windows(member) if is_placed else [()] * len(literals),
+        windows(member) if is_placed else [None] * len(literals),
         strict=True,
     ):
-        if window:
-            bits.put(_pair(*window[:2], grid.rows), words["ROW_BITS"])
-            bits.put(_pair(*window[2:], grid.columns), words["COLUMN_BITS"])
+        if window is not None:
+            top, bottom, left, right = window
+            bits.put(_pair(top, bottom, grid.rows), words["ROW_BITS"])
+            bits.put(_pair(left, right, grid.columns), words["COLUMN_BITS"])
         bits.put(len(pairs), words["COUNT_BITS"])
         before, part = -1, _gap_low(len(pairs), n_literals)
         for feature, negated in pairs:

@@ -31,8 +31,6 @@ _PART, _STEPS = 4, 4
 _SAMPLE, _TOGETHER = 4000, 2048
 #: Examples whose outputs are computed at a time.
 _ROWS = 1 << 14
-#: Sweeps over all weights after each round.
-_SWEEPS = 2
 #: Bits of weights, from the fewest that are tried.
 _BITS = range(3, 17)
 
@@ -115,7 +113,7 @@ class Compression:
             self._shorten(floor)
             self._drop(floor)
         if self._may_weigh and scale:
-            self._round(least, balance=least < most)
+            self._round(least)
         self._drop(least)
         self.merge(np.ones(len(self.weights), dtype=bool))
 
@@ -159,10 +157,10 @@ class Compression:
         gained = int(right.sum()) - int(self._right[rows].sum())
         return gained, int(doubt.sum()) - int(self._doubt[rows].sum()), right, doubt
 
-    def _try(self, rows: Any, more: Votes, floor: int, *, better: bool = False) -> bool:
-        """Take other votes on some rows if enough are right, and if ``better`` less is missing."""
+    def _try(self, rows: Any, more: Votes, floor: int) -> bool:
+        """Take other votes on some rows, if enough are right and not too much is missing."""
         gained, damage, right, doubt = self._after(rows, more)
-        if int(self._right.sum()) + gained < floor or (better and damage >= 0):
+        if int(self._right.sum()) + gained < floor:
             return False
         if damage > 0 and int(self._doubt.sum()) + damage > self._most_missing:
             return False
@@ -242,21 +240,7 @@ class Compression:
         self._outputs[clauses] = said
         return True
 
-    def _balance(self, floor: int) -> None:
-        """Move weights, a little at a time, to where less of the margin is missing."""
-        step = max(1, int(np.abs(self.weights).max(initial=0)) // 32)
-        for sweep in range(_SWEEPS):
-            pull = self._judge.pull(self._votes)
-            wanted = _in_parts(self._outputs, pull) * self._owned
-            strong = np.abs(wanted) >= np.abs(wanted).max(axis=1, keepdims=True) / 4
-            moves = (np.sign(wanted) * strong).astype(np.int64) * max(1, step >> sweep)
-            for j in np.flatnonzero(moves.any(axis=1)):
-                rows = np.flatnonzero(self._outputs[j])
-                more = self._outputs[j, rows, None].astype(np.int64) * moves[j]
-                if self._try(rows, more, floor, better=True):
-                    self.weights[j] += moves[j]
-
-    def _round(self, least: int, *, balance: bool) -> None:
+    def _round(self, least: int) -> None:
         """Bring weights to the fewest bits with which enough examples are right."""
         largest = int(np.abs(self.weights).max(initial=0))
         before = self.weights, self._votes, self._right, self._doubt, self._judge
@@ -269,8 +253,6 @@ class Compression:
             self._judge = before[4].scaled(top, largest)
             self._most_missing = most_missing * top // largest
             self._count()
-            if balance:
-                self._balance(0)
             enough = int(self._right.sum()) >= least
             if enough and int(self._doubt.sum()) <= self._most_missing:
                 self.scale = Fraction(top, largest)
@@ -278,15 +260,6 @@ class Compression:
                 return
         self.weights, self._votes, self._right, self._doubt, self._judge = before
         self._most_missing = most_missing
-
-
-def _in_parts(outputs: NDArray[Any], pull: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The product of outputs (n, N) and (N, m), of few clauses at a time."""
-    parts = [
-        outputs[first : first + 64].astype(np.float64) @ pull
-        for first in range(0, len(outputs), 64)
-    ]
-    return np.concatenate([np.empty((0, pull.shape[1])), *parts])
 
 
 def _votes(outputs: NDArray[Any], weights: NDArray[np.int64]) -> Votes:

@@ -57,18 +57,3 @@ class Judge:
         best = others[number, rival]
         right = (own > best) | ((own == best) & (targets < rival))
         return right, np.maximum(0, self.margin - (own - best))
-
-    def pull(self, votes: Votes) -> NDArray[np.float64]:
-        """For each row and output whether more votes (1) or fewer (-1) would be better."""
-        total, targets = self.total(votes), self.targets
-        if targets.ndim == 2:
-            sign = np.where(targets == 1, 1, -1)
-            missing = np.where(targets == 1, total + 1, -total) < self.margin
-            return (sign * missing).astype(np.float64)
-        number, pull = np.arange(len(total)), np.zeros(total.shape, dtype=np.float64)
-        short = self(votes)[1] > 0
-        others = total.copy()
-        others[number, targets] = _LEAST
-        pull[number[short], targets[short]] = 1
-        pull[number[short], others.argmax(axis=1)[short]] = -1
-        return pull
