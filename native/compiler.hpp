@@ -7,16 +7,18 @@
 #include <cstdint>
 
 #if defined(__GNUC__) || defined(__clang__)
+#ifndef COTM_STANDARD
+#define COTM_GNU
+#endif
 #define COTM_NOINLINE __attribute__((noinline))
 #elif defined(_MSC_VER)
-#include <intrin.h>
 #define COTM_NOINLINE __declspec(noinline)
 #else
 #define COTM_NOINLINE
 #endif
 
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(COTM_STANDARD)
-#define COTM_GNU
+#if defined(_MSC_VER) && !defined(COTM_GNU)
+#include <intrin.h>
 #endif
 
 namespace cotm {
@@ -83,6 +85,11 @@ static inline bool multiply_overflows(uint64_t a, uint64_t b, uint64_t& product)
 typedef uint16_t EightU16 __attribute__((vector_size(16), aligned(2), may_alias));
 typedef uint32_t EightU32 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t EightI32 __attribute__((vector_size(32), aligned(4), may_alias));
+
+// Each number of one where its flags are not 0, else of the other.
+static inline EightU32 choose(EightU32 flags, EightU32 where, EightU32 elsewhere) {
+  return flags ? where : elsewhere;
+}
 #else
 template <class T>
 struct Eight {
@@ -125,6 +132,14 @@ struct Eight {
   Eight& operator+=(const Eight& other) { return *this = *this + other; }
   Eight& operator*=(const Eight& other) { return *this = *this * other; }
   Eight& operator|=(const Eight& other) { return *this = *this | other; }
+
+  friend Eight choose(const Eight& flags, const Eight& where, const Eight& elsewhere) {
+    Eight result;
+    for (size_t i = 0; i < sizeof result.parts / sizeof(Part); ++i) {
+      result.parts[i] = flags.parts[i] ? where.parts[i] : elsewhere.parts[i];
+    }
+    return result;
+  }
 
  private:
   static Part flags(bool holds) { return static_cast<Part>(holds ? ~Part{} : Part{}); }

@@ -92,12 +92,12 @@ class ExampleBlock {
   uint64_t valid_[kBlockWords] = {};
 };
 
-// Transposes which examples each clause fires on, `groups` words `step` apart per clause, to which
+// Transposes which examples each clause fires on, with words `step` apart per clause, to which
 // clauses fire on each example: calls visit(clause word, example group, 64 words of clauses, one
 // per example).
 template <class Visit>
-void by_example(const Kernels& kernels, const uint64_t* found, size_t clauses, size_t groups,
-                size_t step, size_t examples, Visit visit) {
+void by_example(const Kernels& kernels, const uint64_t* found, size_t clauses, size_t step,
+                size_t examples, Visit visit) {
   uint64_t square[64];
   for (size_t w = 0; 64 * w < clauses; ++w) {
     const size_t here = std::min<size_t>(64, clauses - 64 * w);

@@ -59,8 +59,8 @@ void Matcher::match_block(const TrainTask& task, size_t turn) {
                                    ahead_.data() + j * each);
   }
   for (uint32_t k = 0; k < planes(); ++k) {
-    by_example(clauses_.kernels, ahead_.data() + k * groups, range_.count, groups, each,
-               layout_.examples(), [&](size_t w, size_t group, const uint64_t* words) {
+    by_example(clauses_.kernels, ahead_.data() + k * groups, range_.count, each, layout_.examples(),
+               [&](size_t w, size_t group, const uint64_t* words) {
                  for (size_t e = 0; e < 64; ++e) at(k, 64 * group + e)[w] = words[e];
                });
   }

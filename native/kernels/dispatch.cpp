@@ -5,14 +5,10 @@
 
 #include "kernels/kernels.hpp"
 
-// Compilers for Windows link no library that knows the processor.
-#if defined(COTM_X86) && (defined(_MSC_VER) || !defined(COTM_GNU))
-#define COTM_ASK_PROCESSOR
-#ifdef _MSC_VER
+#if defined(COTM_X86) && defined(_MSC_VER)
 #include <intrin.h>
-#else
+#elif defined(COTM_X86)
 #include <cpuid.h>
-#endif
 #endif
 
 namespace cotm {
@@ -25,14 +21,6 @@ struct Features {
   bool avx2, avx512;
 };
 
-#ifndef COTM_ASK_PROCESSOR
-Features features() {
-  __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi");
-  return {avx2, avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")};
-}
-#else
 // The registers that the system saves.
 uint32_t saved_registers() {
 #if defined(__GNUC__) || defined(__clang__)
@@ -44,28 +32,30 @@ uint32_t saved_registers() {
 #endif
 }
 
-// /arch:AVX2 and /arch:AVX512 allow more than -mavx2 and its like: FMA, BMI2, LZCNT and CD.
+// Not every compiler brings a library that knows. Microsoft's /arch:AVX2 and /arch:AVX512 allow
+// more than -mavx2 and its like: FMA, BMI2, LZCNT and CD, which such processors have.
 Features features() {
-  const auto ask = [](uint32_t leaf, int (&answer)[4]) {
-    __cpuidex(answer, static_cast<int>(leaf), 0);
+  const auto ask = [](uint32_t leaf, uint32_t (&answer)[4]) {
+#ifdef _MSC_VER
+    __cpuidex(reinterpret_cast<int*>(answer), static_cast<int>(leaf), 0);
+#else
+    __cpuid_count(leaf, 0, answer[0], answer[1], answer[2], answer[3]);
+#endif
   };
-  const auto has = [](int word, uint32_t bits) {
-    return (static_cast<uint32_t>(word) & bits) == bits;
-  };
+  const auto has = [](uint32_t word, uint32_t bits) { return (word & bits) == bits; };
   const auto bit = [](int place) { return uint32_t{1} << place; };
-  int most[4], basic[4], wide[4], extended[4];
+  uint32_t most[4], basic[4], wide[4], extended[4];
   ask(0, most);
   ask(1, basic);
   if (most[0] < 7 || !has(basic[2], bit(12) | bit(27) | bit(28))) return {};  // FMA, XGETBV, AVX
   ask(7, wide);
   ask(0x80000001, extended);
   const uint32_t saved = saved_registers();
-  const bool avx2 = (saved & 0x06) == 0x06 && has(extended[2], bit(5)) &&  // LZCNT
-                    has(wide[1], bit(3) | bit(5) | bit(8));                // BMI, AVX2, BMI2
-  return {avx2, avx2 && (saved & 0xE6) == 0xE6 &&                          // F, DQ, CD, BW, VL
+  const bool avx2 = has(saved, 0x06) && has(extended[2], bit(5)) &&  // LZCNT
+                    has(wide[1], bit(3) | bit(5) | bit(8));          // BMI, AVX2, BMI2
+  return {avx2, avx2 && has(saved, 0xE6) &&                          // F, DQ, CD, BW, VL
                     has(wide[1], bit(16) | bit(17) | bit(28) | bit(30) | bit(31))};
 }
-#endif
 #endif
 
 const char* const kNames[] = {"avx512", "avx2", "neon", "baseline"};  // the best first

@@ -388,8 +388,7 @@ static bool forget_watched(Key key, uint32_t q, uint32_t count, uint32_t* watch)
     WatchLanes& words = *reinterpret_cast<WatchLanes*>(watch + first);
     // Above the eight bits of the entry: whether the literal is a negation, and its feature.
     const WatchLanes x = hash32_spread(key, spread<WatchLanes>(words >> 9));
-    const WatchLanes feature = static_cast<WatchLanes>((words & 0x100) == 0);
-    const WatchLanes draw = (x & 0xFFFF & feature) | (x >> 16 & ~feature);
+    const WatchLanes draw = choose(words & 0x100, x >> 16, x & 0xFFFF);
     const WatchLanes forgets = static_cast<WatchLanes>(draw < q);  // all ones, or zero
     const WatchLanes crosses = forgets & static_cast<WatchLanes>((words & 0xFF) == 0);
     crossed |= crosses;

@@ -17,53 +17,49 @@ import subprocess
 import sys
 from pathlib import Path
 
-from core import BUILD, ROOT, compile_core, run
+from core import BUILD, ROOT, add_checksums, all_equal, compile_core, run
 
 COMPILER = "aarch64-linux-gnu-g++"
 EMULATOR = "qemu-aarch64-static"
 DEBIAN = ("python3", "libpython3-dev", "libstdc++6")
-WHEELS = ("numpy", "scipy", "scikit-learn", "safetensors", "pytest", "hypothesis")
-TESTS = [f"tests/{name}" for name in (
-    "backends/test_kernels.py", "backends/test_native.py", "backends/test_native_spec.py",
-    "backends/test_slices.py", "backends/test_equality.py", "core/test_randomness.py",
-    "augmentation/test_resampling.py", "booleanize/test_edges.py", "booleanize/test_histograms.py",
-)]  # fmt: skip
+WHEELS = ("numpy", "scipy", "scikit-learn", "pandas", "safetensors", "pytest", "hypothesis")
+#: Not those that look at the clock, or at what is left of the memory.
+TESTS = [
+    *(
+        f"tests/backends/test_{name}.py"
+        for name in ("kernels", "native", "native_spec", "equality")
+    ),
+    *(f"tests/booleanize/test_{name}.py" for name in ("edges", "histograms")),
+    "tests/core/test_randomness.py",
+    "tests/augmentation/test_resampling.py",
+]
 
 
-def checksums(compiler: str, processor: str, emulator: list[str]) -> dict[str, dict[str, str]]:
-    """Of each part of the core, the checksum by instruction set."""
+def checksums(compiler: str, processor: str, emulator: list[str]) -> str:
+    """What checksums.cpp prints on a processor."""
     folder = BUILD / f"checksums-{processor}"
     source = Path(__file__).with_name("checksums.cpp")
     objects = compile_core([compiler, "-pthread"], processor, folder, {source: []})
     program = str(folder / "checksums")
     run([compiler, "-static", "-pthread", "-o", program, *map(str, objects)])
-    found: dict[str, dict[str, str]] = {}
-    for line in run([*emulator, program]).splitlines()[1:]:
-        name, isa, value = line.split()
-        found.setdefault(name, {})[f"{processor} {isa}"] = value
-    return found
+    return run([*emulator, program])
 
 
 def compare_checksums() -> bool:
     """Print the checksums of both processors; whether all are equal."""
-    here = checksums(os.environ.get("CXX", "g++"), platform.machine(), [])
-    there = checksums(COMPILER, "aarch64", [EMULATOR])
-    equal = True
-    for name in here:
-        both = here[name] | there[name]
-        agree = len(set(both.values())) == 1
-        equal &= agree
-        print(f"{name}: {'equal' if agree else 'DIFFERENT'} on {', '.join(both)}")
-        if not agree:
-            print(*(f"  {value} {where}" for where, value in both.items()), sep="\n")
-    return equal
+    found: dict[str, dict[str, str]] = {}
+    here = platform.machine()
+    add_checksums(found, here, checksums(os.environ.get("CXX", "g++"), here, []))
+    add_checksums(found, "aarch64", checksums(COMPILER, "aarch64", [EMULATOR]))
+    return all_equal(found)
 
 
 def make_python(folder: Path) -> list[str]:
     """Unpack a Python for aarch64 with what the tests import; the command that runs it."""
     root, site = folder / "root", folder / "site"
     python = [EMULATOR, "-L", str(root), str(root / "usr" / "bin" / "python3")]
-    if not (folder / "ready").exists():
+    ready, wanted = folder / "ready", " ".join((*DEBIAN, *WHEELS))
+    if not ready.exists() or ready.read_text() != wanted:
         shutil.rmtree(folder, ignore_errors=True)
         for name in ("lists/partial", "cache/archives/partial"):
             (folder / "apt" / name).mkdir(parents=True)
@@ -87,7 +83,7 @@ def make_python(folder: Path) -> list[str]:
         run([sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet",
              "--target", str(site), "--only-binary=:all:", *tags, "--python-version", version,
              *WHEELS])  # fmt: skip
-        (folder / "ready").touch()
+        ready.write_text(wanted)
     return python
 
 

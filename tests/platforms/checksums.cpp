@@ -3,6 +3,7 @@
 // compares the kernels of one build with NumPy; this needs no Python.
 //
 // Usage: checksums [MACHINES]    Lines are NAME ISA CHECKSUM; machines are many little trainings.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -143,6 +144,13 @@ void run_counts(const Kernels& k, Draws& draws, Checksum& sum) {
   k.move_counts(examples.data(), first, end, draws.coin() ? 1 : -1, counts.data());
   sum.add(counts.data() + first, end - first);
 
+  const uint32_t chosen = draws.below(12), limit = 1 + draws.below(40);
+  const auto places = draws.numbers<uint32_t>(chosen, 0, 7);
+  const std::vector<uint64_t> masks = draws.words(chosen, 1);
+  // From the limit on the number is up to the kernel.
+  sum.add(std::min(
+      limit, k.count_row_misses(places.data(), masks.data(), chosen, examples.data(), limit)));
+
   const size_t clauses = 1 + draws.below(300), step = 1 + draws.below(4),
                words = (clauses + 63) / 64;
   const auto misses = draws.numbers<uint16_t>(clauses * step, 0, 20);
@@ -253,7 +261,7 @@ void run_draws(const Kernels& k, Draws& draws, Checksum& sum) {
 }
 
 // All kernels stand in one of the functions above: who adds one adds it there, and to this number.
-static_assert(sizeof(Kernels) == 22 * sizeof(void*));
+static_assert(sizeof(Kernels) == 23 * sizeof(void*));
 
 template <class Run>
 void run_kernels(const char* name, const Kernels& kernels, Run run) {
