@@ -111,6 +111,15 @@ def test_rules_that_spoke_add_up_to_the_votes(name):
         assert [s.rule for s in alone.rules[0]] == [s.rule for s in why.rules[i]]
 
 
+def test_rules_name_all_clauses_that_they_are_made_of():
+    classifier, X = model("numbers")
+    for spoken in classifier.explain(X[:2]).rules[0]:
+        included = classifier.memory_[[*spoken.rule.clauses]] >= 0
+        assert (included == included[0]).all() and spoken.rule.clause == spoken.rule.clauses[0]
+        weights = classifier.weights_[[*spoken.rule.clauses]].sum(axis=0)
+        assert weights.tolist() == [*spoken.rule.weights.values()]
+
+
 def test_a_rule_speaks_in_the_patch_that_it_names():
     classifier, X = model("pixels")
     why = classifier.explain(X[:2])

@@ -106,7 +106,7 @@ def random_pool(rng, n_bits, n_players, most, clauses=20):
     owner = np.repeat(np.arange(clauses), lengths)
     order = np.lexsort((player_of[features], owner))
     return Pool(
-        numbers=np.arange(clauses),
+        numbers=tuple((k,) for k in range(clauses)),
         starts=np.concatenate([[0], np.cumsum(lengths)]),
         features=features[order].astype(np.int32),
         negated=negated[order].astype(np.uint8),

@@ -38,7 +38,7 @@ _THREAD_PAIRS, _BLOCK_PAIRS = 3e6, 1e8
 class Pool:
     """The clauses that can vote, as arrays. Literals lie clause by clause, sorted by player."""
 
-    numbers: NDArray[np.int64]  # (n,), of the first of the model's clauses that each one is
+    numbers: tuple[tuple[int, ...], ...]  # of the model's clauses that each one is made of
     starts: NDArray[np.int64]  # (n + 1,), where each clause's literals begin
     features: NDArray[np.int32]  # of each literal
     negated: NDArray[np.uint8]

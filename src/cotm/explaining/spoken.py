@@ -49,10 +49,10 @@ class _Speaker:
         spoke = np.flatnonzero(outputs)
         if not len(spoke):
             return
-        numbers = pool.numbers[spoke]
+        firsts = [pool.numbers[k][0] for k in spoke.tolist()]
         grid = self.voter.fitted.reader.grid
         assert grid is not None
-        found = rules(model, included=model.memory_[numbers] >= 0, weights=pool.weights[spoke])
+        found = rules(model, included=model.memory_[firsts] >= 0, weights=pool.weights[spoke])
         for rule in found:
             k = spoke[rule.clause]
             output = int(outputs[k])
@@ -61,7 +61,7 @@ class _Speaker:
                 row, column = divmod(int(self.patches[i, k]), grid.columns)
                 patch = row, column
             votes = {label: output * weight for label, weight in rule.weights.items()}
-            clauses = tuple(pool.numbers[spoke[[*rule.clauses]]].tolist())
+            clauses = tuple(n for place in rule.clauses for n in pool.numbers[spoke[place]])
             rule = replace(rule, clause=clauses[0], clauses=clauses)
             if self.voter.name:
                 rule = MemberRule(**vars(rule), member=self.voter.name)
@@ -85,7 +85,8 @@ class SpokenRules(Sequence[tuple[SpokenRule, ...]]):
         """Those of one classifier."""
         machine = voter.fitted.machine
         outputs = machine.clause_outputs(examples, n_jobs=voter.model.n_jobs)
-        speaker = _Speaker(voter, outputs[:, voter.pool.numbers].astype(np.int32), patches)
+        firsts = [numbers[0] for numbers in voter.pool.numbers]
+        speaker = _Speaker(voter, outputs[:, firsts].astype(np.int32), patches)
         return cls(len(outputs), [speaker])
 
     @classmethod

@@ -66,7 +66,7 @@ class Voter:
         order = np.lexsort((features, players, owner))
         weights = [clause.weights for clause in clauses]
         return Pool(
-            numbers=np.array([clause.number for clause in clauses], dtype=np.int64),
+            numbers=tuple(clause.numbers for clause in clauses),
             starts=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             features=features[order].astype(np.int32),
             negated=negated[order].astype(np.uint8),

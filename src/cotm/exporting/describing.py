@@ -96,11 +96,12 @@ def clauses_of(
         literals = np.flatnonzero(included[j])
         if tolerance == 1 and window_of(grid, literals) is None:
             continue
-        entry = sums.setdefault(packed[j].tobytes(), [literals, 0, int(j)])
+        entry = sums.setdefault(packed[j].tobytes(), [literals, 0, ()])
         entry[1] = entry[1] + weights[j].astype(object)  # sums may leave 32 bits
+        entry[2] += (int(j),)
     return [
-        Clause(tuple(literals.tolist()), tuple(int(weight) for weight in total), number)
-        for literals, total, number in sums.values()
+        Clause(tuple(literals.tolist()), tuple(int(weight) for weight in total), numbers)
+        for literals, total, numbers in sums.values()
         if any(total)
     ]
 

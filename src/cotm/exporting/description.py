@@ -117,12 +117,17 @@ def bits_of_channels(count: int) -> Levels:
 class Clause:
     """What a clause asks for, as sorted numbers of literals, and its weight for each output.
 
-    ``number`` is that of the first of the model's clauses that it is made of.
+    ``numbers`` are those of the model's clauses that it is made of.
     """
 
     literals: tuple[int, ...]
     weights: tuple[int, ...]
-    number: int = field(default=-1, compare=False)
+    numbers: tuple[int, ...] = field(default=(), compare=False)
+
+    @property
+    def number(self) -> int:
+        """The first of them, by which it is called."""
+        return self.numbers[0]
 
 
 @dataclass(frozen=True)
