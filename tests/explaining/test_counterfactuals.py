@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 
 import cotm
 from cotm import CoTMClassifier
+from cotm.explaining import search
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 
@@ -151,6 +152,48 @@ def test_the_search_goes_on_where_pairs_are_too_many(iris):
     assert iris.counterfactual(x, 2, max_changes=1) is None
 
 
+def test_no_change_is_farther_than_it_must_be(iris):
+    """Of changes that greed found: no column can stay, or come nearer."""
+    seen = 0
+    for k in range(0, 150, 10):
+        x = IRIS[k : k + 1]
+        target = int((iris.predict(x)[0] + 1) % 3)
+        found = iris.counterfactual(x, target, max_tries=60)
+        if found is None or found.is_smallest:
+            continue
+        seen += 1
+        for name, old, new in found.changes:
+            column = int(name[1:])
+            cuts = iris.booleanizer_.codes_[column].thresholds
+            low, high = sorted((old, new))
+            for value in [old, *cuts[(cuts >= low) & (cuts < high)], *cuts[(cuts > low)] - 1e-9]:
+                if np.searchsorted(cuts, value) == np.searchsorted(cuts, new):
+                    continue
+                if low <= value <= high:
+                    row = np.array(found.row)
+                    row[0, column] = value
+                    assert iris.predict(row)[0] != target
+    assert seen > 3
+
+
+def test_blocks_change_nothing(iris, monkeypatch):
+    whole = [iris.counterfactual(IRIS[k]) for k in (0, 60, 120)]
+    monkeypatch.setattr(search, "_BLOCK_ROWS", 3)
+    for k, before in zip((0, 60, 120), whole, strict=True):
+        found = iris.counterfactual(IRIS[k])
+        assert len(found.changes) == len(before.changes) and found.tries <= before.tries
+        assert np.isclose(cost(iris, found), cost(iris, before))
+
+
+def cost(model, found):
+    total = 0
+    for name, old, new in found.changes:
+        cuts = model.booleanizer_.codes_[int(name[1:])].thresholds
+        place, there = np.searchsorted(cuts, [old, new])
+        total += abs(there - place) / len(cuts)
+    return total
+
+
 def test_a_change_has_nothing_to_spare():
     """Seven bits that vote with different weights: many must change, and no part of them does."""
     X = np.array([[0] * 7, [1] * 7] * 6)
@@ -163,6 +206,14 @@ def test_a_change_has_nothing_to_spare():
         )
         found = model.counterfactual(X[:1], max_tries=limit)
         assert found.label == 1 and len(found.changes) == 3 and not found.is_smallest
+        labels = with_clauses(
+            small(X, "labels", np.random.default_rng(0), n_clauses=21),
+            [*([k] for k in range(7)), *([7 + k] for k in range(7))],
+            [*([0, w] for w in weights), *([0, -w] for w in weights)],
+        )
+        for row, label in ((X[:1], "1"), (X[1:2], "not 1")):
+            come = labels.counterfactual(row, 1, max_tries=limit)
+            assert come.after == label and len(come.changes) == 3
         for change in found.changes:
             row = np.array(found.row)
             row[0, int(change.feature[1:])] = 0
@@ -195,7 +246,7 @@ def test_rows_of_every_kind(kind):
 
 
 def test_dates_durations_and_missing_values():
-    days = pd.Series(pd.date_range("2021-03-05", periods=40, tz="Europe/Paris"))
+    days = pd.Series(pd.date_range("2021-03-05", periods=40, freq="h", tz="Asia/Tokyo"))
     spans = pd.Series(pd.to_timedelta(np.arange(40), unit="h"))
     y = np.repeat([0, 1], 20)
     for column in (days, spans):

@@ -165,6 +165,40 @@ def test_votes_go_to_the_pixels_of_literals():
     assert np.allclose(below, np.array([0, 0.375, 0.75, 0.375])[:, None])
 
 
+def test_pixels_of_literals_that_fail_get_nothing_and_strides_count():
+    X = np.zeros((4, 1, 7), dtype=np.uint8)
+    X[0, 0, 4] = 1
+    classifier, _ = fitted(
+        X, np.array([0, 1, 0, 1]), patch_shape=(1, 3), stride=2, n_clauses=1, tolerance=2
+    )
+    grid = classifier.machine_.spec.grid
+    memory = np.full((1, grid.n_literals), -1, dtype=np.int8)
+    memory[0, grid.n_position_features + np.array([0, 1])] = 0  # two bright pixels side by side
+    weights = np.array([[6, -2]], dtype=np.int32)
+    classifier.machine_.load_state(grid, cotm.Snapshot(memory, weights, 0))
+    why = classifier.explain(X[:1])
+    assert why.votes[0].tolist() == [6, -2]  # of the patch at 4, whose first pixel is bright
+    assert why.contributions[0, :, 0].tolist() == [0, 0, 0, 0, 6, 0, 0]
+    assert why.rules[0][0].patch == (0, 2) and why.rules[0][0].output == 1
+
+
+@pytest.mark.parametrize("name", ["numbers", "gray", "joined by range"])
+def test_the_strongest_rules_come_first(name):
+    classifier, X = model(name)
+    divisors = dict(zip(["", "shapes", "grays", "own"], (1, 1, 1, 1), strict=True))
+    if name.startswith("joined"):
+        divisors = dict(zip(classifier.named_estimators_, classifier.divisors_, strict=True))
+    most = 0
+    for spoken in classifier.explain(X[:6]).rules[:6]:
+        strengths = [
+            max(map(abs, s.votes.values())) / divisors[getattr(s.rule, "member", "")]
+            for s in spoken
+        ]
+        assert strengths == sorted(strengths, reverse=True)
+        most = max(most, len({*strengths}))
+    assert most > 2
+
+
 def test_features_are_the_columns_of_x():
     classifier, X = model("table")
     why = classifier.explain(X[:4])
@@ -195,7 +229,7 @@ def test_members_that_read_different_things_have_features_of_their_own():
 
 def test_dates_and_missing_values_are_told_as_such():
     days = pd.date_range("2021-03-05", periods=40).to_series().reset_index(drop=True)
-    X = pd.DataFrame({"day": days, "size": [1.5, np.nan] * 20})
+    X = pd.DataFrame({"day": days.astype("datetime64[ns]"), "size": [1.5, np.nan] * 20})
     classifier, _ = fitted(X, np.repeat([0, 1], 20))
     text = classifier.explain(X[1:2], X).sentence(top=2)
     assert "day is 2021-03-06" in text

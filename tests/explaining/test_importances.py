@@ -33,6 +33,8 @@ def test_importances_share_votes_among_columns():
     np.testing.assert_allclose(model.feature_importances_, expected.sum(axis=1))
     graded = with_clauses(bits_model(tolerance=2), [[0, 1, 2]], [[1, 0, -1]])
     np.testing.assert_allclose(graded.class_importances_[:, 0], [1 / 6, 1 / 6, 1 / 6, 0])
+    two = with_clauses(bits_model(tolerance=2), [[0, 1, 2], [3]], [[1, 0, -1], [0, 2, 0]])
+    np.testing.assert_allclose(two.class_importances_.sum(axis=0), [2 / 6, 2 / 6, 2 / 6])
     silent = with_clauses(bits_model(), [], [])
     assert not silent.feature_importances_.any()
 
