@@ -26,6 +26,7 @@ LAYERS = [
     "exporting",
     "explaining",
     "reporting",
+    "plotting",
     "estimator",
     "classifier",
     "regressor",
