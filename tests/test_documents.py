@@ -124,6 +124,6 @@ def test_citation_names_the_version():
 
 
 def test_the_examples_of_documents_are_true():
-    for name in ("state.md", "rules.md"):
+    for name in ("state.md", "rules.md", "explaining.md"):
         failed, tried = doctest.testfile(str(ROOT / "docs" / name), module_relative=False)
         assert tried and not failed, name

@@ -209,7 +209,7 @@ def test_a_change_has_nothing_to_spare():
         labels = with_clauses(
             small(X, "labels", np.random.default_rng(0), n_clauses=21),
             [*([k] for k in range(7)), *([7 + k] for k in range(7))],
-            [*([0, w] for w in weights), *([0, -w] for w in weights)],
+            [*([0, w] for w in weights[::-1]), *([0, -w] for w in weights[::-1])],
         )
         for row, label in ((X[:1], "1"), (X[1:2], "not 1")):
             come = labels.counterfactual(row, 1, max_tries=limit)

@@ -235,6 +235,14 @@ def test_dates_and_missing_values_are_told_as_such():
     assert "day is 2021-03-06" in text
 
 
+def test_labels_that_are_dates():
+    days = np.array(["2021-03-05", "2021-03-06"], dtype="datetime64[ns]")
+    classifier, X = fitted(BITS[:40], np.repeat(days, 20))
+    why = classifier.explain(X[:3])
+    assert "2021-03-0" in why.sentence() and why.sentence(label=days[1]).find("2021-03-06") >= 0
+    assert json.loads(why.to_json(1))
+
+
 def test_a_background_is_needed_for_one_row_of_a_table():
     classifier, X = model("numbers")
     with pytest.raises(ValueError, match=r"X has 1 example.*pass some rows of the training data"):

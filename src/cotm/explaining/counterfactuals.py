@@ -18,7 +18,7 @@ from .goals import goal_of
 from .rows import changed_row, one_row
 from .search import Search
 from .voters import Voters
-from .wording import cell_text, plain
+from .wording import cell_text, plain, simple
 
 
 class Change(NamedTuple):
@@ -77,7 +77,7 @@ class Counterfactual:
             "before": self.before,
             "after": self.after,
             "changes": [
-                {"feature": change.feature, "old": _simple(change.old), "new": _simple(change.new)}
+                {"feature": change.feature, "old": simple(change.old), "new": simple(change.new)}
                 for change in self.changes
             ],
             "votes_before": self.votes_before.tolist(),
@@ -160,7 +160,3 @@ def _cells(columns: Columns, X: Any, rows: Sequence[NDArray[np.uint8]]) -> NDArr
     if all(booleanizer is None for booleanizer in columns.booleanizers):
         return rows[0].astype(object)
     return cells_of(X)
-
-
-def _simple(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -17,7 +17,7 @@ from ..model.quantities import Scaling
 from .games import Exact, Games
 from .html import explanation_html
 from .spoken import SpokenRule
-from .wording import Reason, plain, quantity_sentence, sentence, value_text
+from .wording import Reason, plain, quantity_sentence, sentence, simple, value_text
 
 #: Arrays with a row for each example.
 _BY_EXAMPLE = ("predictions", "votes", "contributions", "feature_values", "patch_votes", "_margins")
@@ -160,7 +160,7 @@ class Explanation:
             return 0
         if label is None:
             return int(self.votes[self._example(i)].argmax())
-        found = np.flatnonzero([plain(value) == label for value in self.classes])
+        found = np.flatnonzero([plain(value) == plain(label) for value in self.classes])
         if not len(found):
             raise ValueError(
                 f"label={label!r} is not a class of this model; it has "
@@ -298,4 +298,4 @@ class Explanation:
 
 
 def _plain_list(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else plain(value)
+    return value.tolist() if isinstance(value, np.ndarray) else simple(plain(value))

@@ -86,6 +86,7 @@ def goal_of(voters: Voters, votes: NDArray[np.int64], label: Any) -> Goal:
             "says how they depend on a column"
         )
     labels = [plain(value) for value in voters.classes]
+    label = plain(label)
     if label is not None and label not in labels:
         raise ValueError(f"label={label!r} is not a class of this model; it has {labels!r:.200}")
     if voters.multilabel:

@@ -18,18 +18,23 @@ class Reason(NamedTuple):
 
     def to_data(self) -> dict[str, Any]:
         """What JSON can hold."""
-        value = self.value
-        if not isinstance(value, str | int | float | bool | None):
-            value = str(value)
+        value = simple(self.value)
         return {"feature": self.feature, "value": value, "contribution": self.contribution}
 
 
 def plain(value: Any) -> Any:
     """A value of Python instead of NumPy's; None for a missing one."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.astype(f"{value.dtype.kind}8[us]")  # of nanoseconds Python has no dates
     value = value.item() if isinstance(value, np.generic) else value
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def simple(value: Any) -> Any:
+    """A plain value as JSON holds it: dates and the like as text."""
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
 def value_text(value: Any) -> str:
