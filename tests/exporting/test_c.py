@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from dataclasses import replace
 
 import export_models
 import numpy as np
@@ -11,7 +12,7 @@ from c_exports import COMPILERS, EACH_SANITIZER, SANITIZED, Export, compiled
 
 import cotm
 from cotm.exporting import CannotExportError, export
-from cotm.exporting.c_tables import literal
+from cotm.exporting.c_tables import Bits, _gap_low, _pair, _unsigned, literal
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="there is no C compiler")
 FORMS = ["small", "fast"]
@@ -125,3 +126,34 @@ def test_of_two_files_both_are_written_or_none(tmp_path):
     with pytest.raises(OSError, match="not a regular file"):
         model.export(tmp_path / "m.c")
     assert [path.name for path in tmp_path.iterdir()] == ["m.h"]
+
+
+@pytest.mark.parametrize("seed, outputs", [(0, 33), (18, 40)])
+def test_votes_for_many_outputs(seed, outputs, tmp_path):
+    """With many outputs votes are added where clauses fire, in another way than with few."""
+    description, bits, votes = export_models.odd(seed)
+    (member,) = description.members
+    times = -(-outputs // votes.shape[1])
+    clauses = tuple(replace(c, weights=(c.weights * times)[:outputs]) for c in member.clauses)
+    wide = replace(
+        description,
+        members=(replace(member, clauses=clauses),),
+        classes=tuple(f"c{k}" for k in range(outputs)),
+        multilabel=False,
+    )
+    export(wide, tmp_path / "m.c", form="fast")
+    found = Export.of(tmp_path / "m.c").votes(np.concatenate([bits] * 40))
+    expected = np.concatenate([np.tile(votes, times)[:, :outputs]] * 40)
+    assert expected.any() and np.array_equal(found, expected)
+    assert "_lowest(uint64_t" in (tmp_path / "m.c").read_text()
+
+
+def test_the_code_of_weights():
+    bits = Bits()
+    for value, low in ((0, 0), (5, 0), (5, 2), (70, 3)):
+        bits.put_rice(value, low)
+    text = "".join(f"{byte:08b}"[::-1] for byte in bits.data())
+    assert text.startswith("0" + "111110" + "1010" + "111111110011")
+    assert [_unsigned(w) for w in (0, -1, 1, -(2**40))] == [0, 1, 2, 2**41 - 1]
+    assert sorted(_pair(a, b, 5) for a in range(5) for b in range(a, 5)) == [*range(15)]
+    assert [_gap_low(n, 200) for n in (0, 1, 34, 100, 200)] == [0, 7, 1, 0, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ FORMS = ("small", "fast")
 #: Words side by side in the fast form, where that many fit into the cache; and the most bits of an
 #: example, of which it has as many words on the stack.
 _LANES, _CACHED_BITS, _MOST_BITS = 8, 1 << 16, 1 << 19
+#: Outputs up to which votes are summed for all examples, and not for those on which clauses fire.
+_DENSE_OUTPUTS = 32
 
 
 def files(
@@ -134,6 +137,7 @@ def _source(description: Description, words: dict[str, Any], header: str, form: 
     for index, member in enumerate(description.members):
         inner = {**words, "P": f"{words['NAME']}_{index}"}
         inner |= _arguments(words, reads_texts(member.input))
+        inner["N_OUTPUTS"] = description.n_outputs
         parts.append(_sizes(member, inner["P"]))
         parts.append(reader(member.input, inner) + "\n")
         parts.append(_small(member, inner) if form == "small" else _fast(member, inner))
@@ -205,10 +209,11 @@ def _fast(member: Member, words: dict[str, Any]) -> str:
     lines = [
         f"#define {prefix}_LANES {_lanes(member)}",
         f"#define {prefix}_DIGITS {digits}",
-        f"typedef {signed(0, largest << digits)} {prefix}_weight;",
+        f"typedef {stored} {prefix}_stored;",
         *table(unsigned(max(literals, default=0)), f"{prefix}_literals", literals),
         *table(unsigned(ends[-1]), f"{prefix}_ends", ends),
-        f"static const {stored} {prefix}_weights[{max(1, len(weights))}][{words['OUTPUTS']}] = {{",
+        f"static const {prefix}_stored {prefix}_weights[{max(1, len(weights))}]"
+        f"[{words['OUTPUTS']}] = {{",
         *(f"  {row}," for row in weights or ["{0}"]),
         "};",
     ]
@@ -221,8 +226,27 @@ def _fast(member: Member, words: dict[str, Any]) -> str:
     else:
         lines += table(unsigned(ends[-1]), f"{prefix}_middles", middles)
     evaluate = "fast_strict.c" if member.tolerance == 1 else "fast_graded.c"
-    words = {"EVALUATE": template(evaluate, words)} | words
+    words = words | {
+        "ONES": ", ".join(["~UINT64_C(0)"] * _lanes(member)),
+        "SUBTRACT": "\n".join(_subtract(digits)),
+    }
+    most = member.largest_vote
+    dense = words["N_OUTPUTS"] <= _DENSE_OUTPUTS and digits <= 8 and most < 1 << 31
+    words = words | {"SUM": signed(-max(most, 1 << 8), max(most, 1 << 8))}
+    add = template("fast_dense.c" if dense else "fast_sparse.c", words)
+    words = {"EVALUATE": template(evaluate, words), "ADD": add} | words
     return "\n".join(lines) + "\n\n" + template("fast.c", words)
+
+
+def _subtract(digits: int) -> Iterator[str]:
+    """Numbers of so many digits less numbers of three: m0, m1, m2."""
+    for k in range(digits):
+        less = f"m{k} | " if k < 3 else ""
+        yield f"    from = grade[{k}][lane];"
+        yield f"    grade[{k}][lane] = from ^ borrow{f' ^ m{k}' if k < 3 else ''};"
+        also = f" | (m{k} & borrow)" if k < 3 else ""
+        yield f"    borrow = (~from & ({less}borrow)){also};"
+    yield from (f"    borrow |= m{k};" for k in range(digits, 3))
 
 
 def _combination(description: Description, words: dict[str, Any], form: str, lanes: int) -> str:

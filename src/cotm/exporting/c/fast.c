@@ -6,12 +6,14 @@ typedef uint64_t @P@_lanes[@P@_LANES];
 static void @P@_turn(uint64_t *words)
 {
   uint64_t mask = UINT64_C(0x00000000FFFFFFFF);
-  unsigned width, k;
+  unsigned width, first, k;
   for (width = 32; width; width >>= 1, mask ^= mask << width) {
-    for (k = 0; k < 64; k = ((k | width) + 1) & ~width) {
-      const uint64_t moved = ((words[k] >> width) ^ words[k | width]) & mask;
-      words[k] ^= moved << width;
-      words[k | width] ^= moved;
+    for (first = 0; first < 64; first += 2 * width) {
+      for (k = first; k < first + width; ++k) {
+        const uint64_t moved = ((words[k] >> width) ^ words[k + width]) & mask;
+        words[k] ^= moved << width;
+        words[k + width] ^= moved;
+      }
     }
   }
 }
@@ -41,44 +43,19 @@ static uint64_t @P@_there(size_t rows, size_t lane)
   return rows <= lane * 64 ? 0 : (UINT64_C(1) << (rows - lane * 64)) - 1;
 }
 
-/* The number of the lowest bit that is set. */
-static size_t @P@_lowest(uint64_t word)
-{
-#ifdef __GNUC__
-  return (size_t)__builtin_ctzll(word);
-#else
-  size_t number = 0;
-  for (; !(word & 1); word >>= 1) ++number;
-  return number;
-#endif
-}
-
-/* Adds a clause's weights to the votes of the examples in a word of them. */
-static void @P@_add(uint64_t word, const @P@_weight *weights, @VOTE@ *votes)
-{
-  size_t i;
-  for (; word; word &= word - 1) {
-    @VOTE@ *of = votes + @P@_lowest(word) * @OUTPUTS@;
-    for (i = 0; i < @OUTPUTS@; ++i) of[i] += weights[i];
-  }
-}
-@EVALUATE@
+@ADD@@EVALUATE@
 static void @P@_votes(@ARGUMENTS@, size_t rows, @VOTE@ *votes)
 {
   @P@_lanes planes[@P@_BITS], output[@P@_DIGITS];
+  @P@_sum sums[@P@_SUMS];
   uint32_t clause;
-  size_t i, lane, digit;
-  for (i = 0; i < rows * @OUTPUTS@; ++i) votes[i] = 0;
+  memset(sums, 0, sizeof sums);
+  memset(votes, 0, rows * @OUTPUTS@ * sizeof *votes);
   if (rows <= 64 * (@P@_LANES - 1)) memset(planes, 0, sizeof planes);
   @P@_slice(@VALUES@, rows, planes);
   for (clause = 0; clause != @P@_CLAUSES; ++clause) {
-    @P@_weight weights[@OUTPUTS@];
     @P@_evaluate((const @P@_lanes *)planes, clause, rows, output);
-    for (digit = 0; digit < @P@_DIGITS; ++digit) {
-      for (i = 0; i < @OUTPUTS@; ++i)
-        weights[i] = (@P@_weight)(@P@_weights[clause][i] * (@P@_weight)(1u << digit));
-      for (lane = 0; lane * 64 < rows; ++lane)
-        @P@_add(output[digit][lane], weights, votes + lane * 64 * @OUTPUTS@);
-    }
+    @P@_add((const @P@_lanes *)output, @P@_weights[clause], rows, sums, votes);
   }
+  @P@_sum_up(sums, rows, votes);
 }
