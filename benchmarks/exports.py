@@ -5,8 +5,8 @@ Usage: python benchmarks/exports.py MODEL.cotm ... [--formats c onnx js] [--gate
 Models of images of MNIST, or of their pixels above 75 as flat bits, as ``cotm train`` or
 ``model.save`` wrote them. Votes of each export are compared with the model's on all 10,000 test
 images. C is compiled by gcc with -O3 -march=native, and with -Os for the size of the code; what is
-timed is the function ``votes`` on 10,000 images, the best of as many calls as take two seconds. With --gates, the
-combinational Verilog of flat models is synthesised by yosys for 6-input tables.
+timed is the function ``votes`` on 10,000 images, the best of as many calls as take two seconds.
+With --gates, the combinational Verilog of flat models is synthesised by yosys for 6-input tables.
 """
 
 from __future__ import annotations
