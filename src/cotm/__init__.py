@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .joining import join as join
     from .loading import load as load
     from .machine import Machine as Machine
+    from .model.constraints import Constraints as Constraints
     from .model.fitted import Record as Record
     from .model.schedules import Schedule as Schedule
     from .regressor import CoTMRegressor as CoTMRegressor
@@ -55,6 +56,7 @@ _HOMES = {
     "CoTMComposite": "composite",
     "CoTMRegressor": "regressor",
     "Condition": "rules",
+    "Constraints": "model.constraints",
     "Counterfactual": "explaining.counterfactuals",
     "EdgeThermometer": "booleanize",
     "Explanation": "explaining.explanation",

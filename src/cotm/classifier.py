@@ -12,6 +12,7 @@ from .estimator.classifying import TsetlinClassifier
 from .estimator.documentation import with_documentation_of
 from .estimator.training import Callback
 from .estimator.validation import Scorer
+from .model.constraints import Constraints
 from .model.inputs import BitTransformer
 from .model.schedules import Schedule
 
@@ -94,6 +95,9 @@ class CoTMClassifier(TsetlinClassifier):
         None: X must hold bits. Transformers give 0 and 1, as :class:`cotm.Thermometer` does.
     augment : cotm.Augmentation, default=None
         Shifts, flips, rotations and zooms of images while training, drawn anew in every epoch.
+    constraints : cotm.Constraints, default=None
+        Columns with which votes must only rise or fall, and columns that must not count for some
+        labels; true of the model after every epoch and every call of ``partial_fit``.
     class_weight : dict or "balanced", default=None
         Factors on the selection probability by class, ``{label: factor}``; "balanced" gives rare
         classes larger ones. Above 1, those of the other classes are lowered instead, to a tenth
@@ -240,6 +244,7 @@ class CoTMClassifier(TsetlinClassifier):
         drop_literals: float | Schedule = 0.0,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
+        constraints: Constraints | None = None,
         class_weight: dict[Any, float] | str | None = None,
         shuffle: bool = True,
         early_stopping: bool = False,
@@ -277,6 +282,7 @@ class CoTMClassifier(TsetlinClassifier):
         self.drop_literals = drop_literals
         self.booleanize = booleanize
         self.augment = augment
+        self.constraints = constraints
         self.class_weight = class_weight
         self.shuffle = shuffle
         self.early_stopping = early_stopping
@@ -352,6 +358,7 @@ class TMClassifier(TsetlinClassifier):
         drop_literals: float | Schedule = 0.0,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
+        constraints: Constraints | None = None,
         class_weight: dict[Any, float] | str | None = None,
         shuffle: bool = True,
         early_stopping: bool = False,
@@ -390,6 +397,7 @@ class TMClassifier(TsetlinClassifier):
         self.drop_literals = drop_literals
         self.booleanize = booleanize
         self.augment = augment
+        self.constraints = constraints
         self.class_weight = class_weight
         self.shuffle = shuffle
         self.early_stopping = early_stopping

@@ -17,6 +17,7 @@ from .estimator.classifying import TsetlinClassifier
 from .estimator.composition import Composition, composed
 from .estimator.settings import machine_parameters
 from .machine import Machine
+from .model.edits import Edits
 from .model.fitted import Fitted, TrainingProgress
 from .model.joining import joined_margin
 
@@ -126,6 +127,9 @@ def _pool(composition: Composition) -> CoTMClassifier:
     options = [part.machine.parameters for part in parts]
     settings = members[0].get_params(deep=False)
     automatic = isinstance(settings["e"], str)
+    constraints = first.edits.constraints
+    if any(part.edits.constraints != constraints for part in parts):
+        constraints = None
     # What was set since the training is not what trained these clauses.
     settings |= {
         name: option.of_pool([getattr(each, name) for each in options])
@@ -139,6 +143,7 @@ def _pool(composition: Composition) -> CoTMClassifier:
         "e": "auto" if automatic else options[0].e,
         "average": 1,
         "callbacks": None,
+        "constraints": constraints,
     }
     model = CoTMClassifier(**settings)
     parameters = machine_parameters(model, first.preset, len(first.classes), first.judge)
@@ -154,5 +159,6 @@ def _pool(composition: Composition) -> CoTMClassifier:
         TrainingProgress(step=step),
         composition.sharpness(),
         first.preset,
+        edits=Edits(constraints=constraints),
     )
     return model

@@ -216,8 +216,12 @@ class LiveMachine:
         shuffle: bool = True,
         should_stop: Callable[[], bool] = lambda: False,
         on_progress: Callable[[int], None] = lambda done: None,
+        amend: Callable[[Snapshot, Snapshot], Snapshot] | None = None,
     ) -> TrainCounts | None:
-        """One pass. None, with the state from before the pass, if it was stopped midway."""
+        """One pass. None, with the state from before the pass, if it was stopped midway.
+
+        ``amend`` makes another state of the one that the pass came to and the one before.
+        """
         with self._training_lock:
             if self._pass_begun:  # one that was left while it was being undone
                 self.undo_pass()
@@ -229,10 +233,10 @@ class LiveMachine:
             )
             # A pass of one slice is never left midway, so small batches need no copy of the
             # state but the backend's mark. Whoever asks for the state meanwhile waits.
-            if count <= _FIRST_SLICE and self.parameters.average == 1:
+            if count <= _FIRST_SLICE and self.parameters.average == 1 and amend is None:
                 with self._lock:
                     return self._train_at_once(backend, training, order, on_progress)
-            return self._train_in_slices(backend, training, order, should_stop, on_progress)
+            return self._train_in_slices(backend, training, order, should_stop, on_progress, amend)
 
     def undo_pass(self) -> None:
         """Go back to before the last pass. No other may have begun since."""
@@ -292,6 +296,7 @@ class LiveMachine:
         order: NDArray[np.int64],
         should_stop: Callable[[], bool],
         on_progress: Callable[[int], None],
+        amend: Callable[[Snapshot, Snapshot], Snapshot] | None,
     ) -> TrainCounts | None:
         state, count = self.snapshot(), len(order)
         self._before_pass = self._live
@@ -320,8 +325,14 @@ class LiveMachine:
             earlier = state.earlier
             if self.parameters.average > 1 and state.step > 0:
                 earlier = (*earlier, state.as_earlier())[1 - self.parameters.average :]
+            now = Moment(self.spec, None, state.step + count, earlier, backend)
+            if amend is not None:
+                after = Snapshot(*backend.state(), now.step, earlier)
+                amended = amend(after, state)
+                same = amended is after
+                now = now._replace(state=after) if same else Moment.at(now.spec, amended)
             with self._lock:
-                self._live = Moment(self.spec, None, state.step + count, earlier, backend)
+                self._live = now
                 self._pass_begun = False
         except BaseException:
             self.undo_pass()  # a pass counts whole or not at all

@@ -12,6 +12,7 @@ from .estimator.documentation import with_documentation_of
 from .estimator.regressing import TsetlinRegressor
 from .estimator.training import Callback
 from .estimator.validation import Scorer
+from .model.constraints import Constraints
 from .model.inputs import BitTransformer
 from .model.schedules import Schedule
 
@@ -98,6 +99,7 @@ class CoTMRegressor(TsetlinRegressor):
         drop_literals: float | Schedule = 0.0,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
+        constraints: Constraints | None = None,
         shuffle: bool = True,
         early_stopping: bool = False,
         scoring: str | Scorer | None = None,
@@ -130,6 +132,7 @@ class CoTMRegressor(TsetlinRegressor):
         self.drop_literals = drop_literals
         self.booleanize = booleanize
         self.augment = augment
+        self.constraints = constraints
         self.shuffle = shuffle
         self.early_stopping = early_stopping
         self.scoring = scoring

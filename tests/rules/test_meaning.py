@@ -29,6 +29,7 @@ from cotm import (
 )
 from cotm.booleanize import SetOfWords
 from cotm.booleanize.filters import FILTERS, response
+from cotm.rules import ClauseTests, feature_descriptions, literals_of
 
 
 def with_clauses(model, data, tolerance, most=8):
@@ -64,6 +65,7 @@ def model_of(X, y, booleanizer, tolerance, **options):
 def check(model, X, rows, compare=comparable):
     """Rules say of every row what their clauses say; ``rows`` find the cells of a row's patches."""
     outputs = model.clause_outputs(X)
+    features, names = feature_descriptions(model), getattr(model, "feature_names_in_", ())
     votes = np.zeros((len(rows), len(model.classes_)), dtype=np.int64)
     for rule in model.rules():
         counts = np.zeros(len(rows), dtype=np.int64)
@@ -74,6 +76,13 @@ def check(model, X, rows, compare=comparable):
         assert dict(read) == {label: w for label, w in rule.weights.items() if w}
         for clause in rule.clauses:
             np.testing.assert_array_equal(outputs[:, clause], counts, str(rule))
+        if rule.most == 1:
+            # The text leads back to literals that accept the same.
+            included = np.zeros((2, 2 * len(features)), dtype=bool)
+            included[0, literals_of(rule.condition, features, names)] = True
+            included[1] = model.memory_[rule.clause] >= 0
+            tests = ClauseTests(features, included)
+            assert tests.key(0) == tests.key(1)
         votes += counts[:, None] * np.array([rule.weights[c] for c in model.classes_.tolist()])
     np.testing.assert_array_equal(votes, model.votes(X))
 

@@ -21,10 +21,12 @@ from ..core.state import Snapshot
 from ..explaining.methods import Explaining
 from ..explaining.voters import Voters
 from ..exporting import Description, describe, export
+from ..model.constraints import Constraints
 from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
 from ..model.presets import epochs_of, is_left
 from ..model.resuming import check_same_data, check_same_seed
+from .editing import Editing
 from .planning import basic_plan, full_plan
 from .preparation import measure, prepare
 from .settings import check_parameters
@@ -41,7 +43,7 @@ _locks: dict[int, Lock] = {}
 _locks_lock = Lock()
 
 
-class TsetlinEstimator(Understanding, Explaining, BaseEstimator):  # type: ignore[misc]
+class TsetlinEstimator(Understanding, Explaining, Editing, BaseEstimator):  # type: ignore[misc]
     """Base of classifiers and regressors; they differ in what y is, and what votes mean."""
 
     #: The class of cotm as which it is saved, by name.
@@ -56,6 +58,7 @@ class TsetlinEstimator(Understanding, Explaining, BaseEstimator):  # type: ignor
     epochs: int | str
     preset: str
     augment: Augmentation | None
+    constraints: Constraints | None
     class_weight: dict[Any, float] | str | None
     shuffle: bool
     early_stopping: bool

@@ -11,6 +11,7 @@ from ..backends import TrainingSet
 from ..core.spec import selection_scale
 from ..core.system import format_bytes
 from ..machine import Machine
+from ..model.bounds import limits_for
 from ..model.fitted import Fitted, Record
 from ..model.outputs import Judge
 from ..model.presets import describe_choice, epochs_of
@@ -27,12 +28,14 @@ if TYPE_CHECKING:
 
 def basic_plan(estimator: TsetlinEstimator, fitted: Fitted, *, shuffle: bool) -> FitPlan:
     """Passes, and nothing else."""
+    limits = limits_for(fitted, fitted.edits.constraints)
     return FitPlan(
         accuracy=partial(fitted.judge.training_accuracy, n_outputs=len(fitted.classes)),
         publish=partial(setattr, estimator, "_fitted"),
         is_published=lambda fitted: estimator.__dict__.get("_fitted") is fitted,
         shuffle=shuffle,
         at_epoch=_at_epoch(estimator, fitted.preset),
+        amend=limits.apply if limits else None,
     )
 
 

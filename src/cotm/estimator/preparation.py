@@ -14,6 +14,7 @@ from ..backends.memory import training_bytes
 from ..core.examples import Examples
 from ..machine import Machine
 from ..model.augmented import AugmentedImages
+from ..model.bounds import within
 from ..model.fitted import Fitted
 from ..model.inputs import InputReader
 from ..model.labels import split_validation
@@ -74,6 +75,7 @@ def prepare(
     else:
         fitted = renewed(estimator, before)
     targets = task.targets(answers, fitted)
+    fitted = within(fitted, estimator.constraints)
     examples = _to_train_on(estimator, reader, read, fitted.machine.seed_)
     held, sample, data = None, None, None
     if whole:

@@ -11,6 +11,7 @@ from ..augmentation import Augmentation
 from ..core.checks import check_choice, check_flag, check_integer, check_number
 from ..core.parameters import OPTIONS, Choice
 from ..machine import Machine
+from ..model.constraints import Constraints
 from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
 from ..model.outputs import Judge
@@ -33,6 +34,7 @@ FIXED_IN_TRAINING = (
     "stride",
     "booleanize",
     "augment",
+    "constraints",
     "class_weight",
     "early_stopping",
     "scoring",
@@ -66,6 +68,13 @@ def check_parameters(estimator: TsetlinEstimator) -> None:
                 "cotm.Augmentation(shift=2), or None"
             )
         estimator.augment.changes()
+    if estimator.constraints is not None:
+        if type(estimator.constraints) is not Constraints:
+            raise ValueError(
+                f"constraints={estimator.constraints!r:.200} must be a cotm.Constraints, such as "
+                "cotm.Constraints(monotone={'age': 1}), or None"
+            )
+        estimator.constraints.check()
     check_flag("shuffle", estimator.shuffle)
     check_flag("early_stopping", estimator.early_stopping)
     check_number("validation_fraction", estimator.validation_fraction, 0.0, 1.0)

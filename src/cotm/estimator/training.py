@@ -39,6 +39,8 @@ class FitPlan:
     )
     #: The model with the options that an epoch has, where they change from epoch to epoch.
     at_epoch: Callable[[Fitted, int], Fitted] = lambda fitted, epoch: fitted
+    #: The state that a pass came to, brought within constraints, from the one before.
+    amend: Callable[[Snapshot, Snapshot], Snapshot] | None = None
     finish: Callable[[Fitted], Fitted] = lambda fitted: fitted
     verbose: int = 0
     description: str = ""
@@ -90,7 +92,11 @@ def _train_epoch(
     after: Fitted | None = None
     try:
         counts = machine.train_pass(
-            training, shuffle=plan.shuffle, should_stop=should_stop, on_progress=on_progress
+            training,
+            shuffle=plan.shuffle,
+            should_stop=should_stop,
+            on_progress=on_progress,
+            amend=plan.amend,
         )
         if counts is None:
             return None

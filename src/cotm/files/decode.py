@@ -9,12 +9,15 @@ from ..core.checks import check_choice
 from ..core.decoding import UnknownError, expect, expect_integer, expect_keys, expect_type
 from ..core.limits import MAX_T
 from ..machine import Machine
+from ..model.constraints import Constraints
 from ..model.fitted import Fitted
 from ..model.inputs import QUANTITY_BITS
 from ..model.presets import PRESETS
 from ..model.probabilities import Sharpness
 from .classes import decode_classes
 from .container import Tensors
+from .edits import TENSORS as EDITED
+from .edits import check_constraints, decode_edits
 from .encode import MACHINE_PARAMETERS
 from .inputs import BOOLEANIZER, decode_booleanizer, decode_reader
 from .parameters import KINDS, LEARNING_OPTIONS, decode_parameters, says_no_value
@@ -53,6 +56,7 @@ FIELDS = (
     "sharpness",
     "preset",
     "scaling",
+    "edits",
     "bit_features",
 )
 MAX_VERSION = 100
@@ -67,7 +71,7 @@ def decode(header: dict[str, Any], tensors: Tensors) -> SavedModel:
     for tensor in tensors.values():
         tensor.flags.writeable = False
     saved = decode_header(header, decode_booleanizer(header["booleanizer"], tensors))
-    fitted = _with_state(saved.fitted, header, tensors)
+    fitted = _with_state(saved.fitted, header, tensors, saved.parameters["constraints"])
     return dataclasses.replace(saved, fitted=fitted, format=file_format)
 
 
@@ -79,7 +83,9 @@ def _check_names(header: dict[str, Any], tensors: Tensors) -> None:
     for name in FIELDS:
         expect(name in header or name == "bit_features", f"field {name!r} is missing")
     for name in tensors:
-        if name not in (*TENSORS, ERRORS) and not name.startswith((BOOLEANIZER, f"{IN_TENSORS}.")):
+        if name not in (*TENSORS, *EDITED, ERRORS) and not name.startswith(
+            (BOOLEANIZER, f"{IN_TENSORS}.")
+        ):
             raise UnknownError(f"tensor {name!r:.100} is unknown")
 
 
@@ -143,7 +149,9 @@ def _decode_machine(kind: str, parameters: dict[str, Any], header: dict[str, Any
     )
 
 
-def _with_state(fitted: Fitted, header: dict[str, Any], tensors: Tensors) -> Fitted:
+def _with_state(
+    fitted: Fitted, header: dict[str, Any], tensors: Tensors, constraints: Constraints | None
+) -> Fitted:
     """The same with the states that the tensors hold."""
     machine, grid, m = fitted.machine, fitted.reader.grid, len(fitted.classes)
     assert grid is not None
@@ -158,4 +166,7 @@ def _with_state(fitted: Fitted, header: dict[str, Any], tensors: Tensors) -> Fit
         expect(not surplus, f"it holds {surplus}, but no best_step")
     progress = dataclasses.replace(fitted.progress, step=state.step, best=best)
     errors = None if ERRORS not in tensors else decode_errors(tensors[ERRORS], fitted)
-    return dataclasses.replace(fitted, progress=progress, errors=errors)
+    edits = decode_edits(header["edits"], tensors, machine, state, constraints)
+    fitted = dataclasses.replace(fitted, progress=progress, errors=errors, edits=edits)
+    check_constraints(fitted)
+    return fitted

@@ -10,6 +10,7 @@ import numpy as np
 from .. import __version__
 from .classes import encode_classes
 from .container import Tensors
+from .edits import encode_edits
 from .inputs import encode_bit_features, encode_reader
 from .parameters import (
     LEARNING_OPTIONS,
@@ -41,6 +42,8 @@ def encode(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
         tensors |= encode_snapshot(progress.best, BEST)
     if fitted.errors is not None:
         tensors[ERRORS] = fitted.errors
+    edits, edited_tensors = encode_edits(fitted.edits)
+    tensors |= edited_tensors
     reader_fields, reader_tensors = encode_reader(fitted.reader)
     tensors |= reader_tensors
     classes, classes_type = encode_classes(fitted.classes)
@@ -63,6 +66,7 @@ def encode(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
         "sharpness": fitted.sharpness.value(),
         "preset": fitted.preset,
         "scaling": encode_scaling(fitted.scaling),
+        "edits": edits,
         **encode_bit_features(fitted.reader),
     }
     header, texts = fold(header)
@@ -81,6 +85,7 @@ def _parameters_in_use(saved: SavedModel) -> dict[str, Any]:
     machine, reader = saved.fitted.machine, saved.fitted.reader
     in_use = {name: getattr(machine, name) for name in MACHINE_PARAMETERS}
     in_use |= {name: getattr(reader, name) for name in READER_PARAMETERS}
+    in_use["constraints"] = saved.fitted.edits.constraints
     if len(reader.stride) == 1:
         in_use["stride"] = reader.stride[0]
     for name, value in saved.parameters.items():

@@ -16,6 +16,7 @@ from ..core.checks import check_flag, check_integer, check_number
 from ..core.decoding import UnknownError, expect, expect_keys
 from ..model.presets import check_preset, is_left
 from ..model.schedules import Schedule
+from .edits import constraints_from, plain_constraints
 
 #: The learning options, as the trained machine has them, whatever was set since.
 LEARNING_OPTIONS = tuple(name for name, o in learning.OPTIONS.items() if not o.is_kind)
@@ -27,6 +28,7 @@ _OPTIONS = (
     "backend",
     "booleanize",
     "class_weight",
+    "constraints",
     "early_stopping",
     "epochs",
     "image_shape",
@@ -80,6 +82,7 @@ def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     parameters = dict(parameters)
     if parameters["augment"] is not None:
         parameters["augment"] = parameters["augment"].get_params()
+    parameters["constraints"] = plain_constraints(parameters["constraints"])
     if callable(parameters["scoring"]):
         raise TypeError(
             f"a model with scoring={parameters['scoring']!r:.200} cannot be saved: a model file "
@@ -155,6 +158,7 @@ def from_plain(encoded: dict[str, Any]) -> dict[str, Any]:
     parameters = dict(encoded)
     if parameters["augment"] is not None:
         parameters["augment"] = _augmentation(parameters["augment"])
+    parameters["constraints"] = constraints_from(parameters["constraints"])
     for name in SCHEDULED:
         if isinstance(parameters[name], dict):
             parameters[name] = _schedule(name, parameters[name])

@@ -27,6 +27,7 @@ LATER_FIELDS: dict[str, Any] = {
     "scheduled": {},
     "preset": "paper",
     "scaling": None,
+    "edits": None,
 }
 
 #: Options that came after the first files of format 1, and the value that trains like before.
@@ -37,6 +38,7 @@ LATER_OPTIONS: dict[str, Any] = {
     "growth_limit": None,
     "include_depth": None,
     "augment": None,
+    "constraints": None,
     "negatives": "all",
     "drop_clauses": 0.0,
     "drop_literals": 0.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..core.state import Snapshot
 from ..machine import Machine
+from .edits import Edits
 from .inputs import InputReader
 from .outputs import Judge, Outputs, outputs_for
 from .probabilities import Sharpness
@@ -122,6 +123,7 @@ class Fitted:
     sharpness: Sharpness  # of probabilities
     preset: str  # that says what was left "auto"
     scaling: Scaling | None = None  # of quantities, where outputs are no classes
+    edits: Edits = field(default_factory=Edits)  # by hand
     errors: NDArray[np.float64] | None = None  # of quantities predicted for held-out examples
     compression: dict[str, Any] | None = None  # how it was made smaller
 

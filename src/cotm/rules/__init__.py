@@ -7,6 +7,7 @@ from .grammar import ParsedRule, ParsedTest, parse_rule, parse_tests
 from .groups import ClauseTests
 from .making import rules
 from .overlap import RuleOverlap, RulePair, rule_overlap
+from .reading import literals_of
 from .rule import Evidence, MemberRule, Position, Rule
 from .rule_list import RuleList
 from .sharing import ClauseSharing, clause_sharing
@@ -29,6 +30,7 @@ __all__ = [
     "clause_sharing",
     "column_tests",
     "feature_descriptions",
+    "literals_of",
     "parse_rule",
     "parse_tests",
     "rule_overlap",

@@ -130,6 +130,34 @@ class Column:
         holding = self.holding(condition.feature)
         return holding if condition.negated else self.everything & ~holding
 
+    @property
+    def mean(self) -> str | None:
+        """What a pixel is compared with, where that is the mean around it."""
+        pixels = [f for f in self._others if f.op == "pixel"]
+        return f"local mean - {pixels[0].value_text}" if pixels else None
+
+    def cuts(self) -> list[tuple[tuple[Any, bool], tuple[str, bool]]]:
+        """Where thresholds divide the values, in order, and how they are written."""
+        return [*zip(self._cuts, self._cut_texts, strict=True)]
+
+    def value_cases(self, values: Sequence[Any] | None) -> int:
+        """The cases of some categories, or of a bit that is 1; a ValueError if there are none."""
+        if values is None:
+            bits = [1 << (2 + k) for k, f in enumerate(self._others) if f.op in ("bit", "pixel")]
+            if len(bits) != 1:
+                raise ValueError(f"{self.name!r} is no bit; say what it is compared with")
+            return bits[0]
+        found = 0
+        for value in values:
+            identity = ("=", isinstance(value, bool), value)
+            if identity not in self._place:
+                known = ", ".join(value_text(f.value) for f in self._others if f.op == "=")
+                raise ValueError(
+                    f"{value!r:.200} is no category of {self.name!r}; it has {known:.200}"
+                )
+            found |= 1 << (2 + self._place[identity])
+        return found
+
     def test(self, accepted: int) -> ColumnTest:
         """The test that is passed in these cases, which conditions have left."""
         if accepted not in self._tests:
