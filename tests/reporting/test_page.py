@@ -83,6 +83,8 @@ def test_votes_labels_probabilities_and_reasons_are_pythons(name, program, repor
         found = page.evaluate(VOTES, rows_for_the_page(fitted, head(X, ROWS)))
         shown = page.evaluate("report.details.examples")
         reasons = page.evaluate(REASONS)
+        weights = page.evaluate("report.table.rules.map((rule) => rule.weights)")
+    assert weights == [[*rule.weights.values()] for rule in fitted.rules()]
     some = head(X, ROWS)
     assert len(found) == ROWS
     assert [[int(vote) for vote in votes] for votes, _, _ in found] == fitted.votes(some).tolist()
@@ -244,9 +246,13 @@ def test_images_are_painted_on_and_have_a_heat_map(program, reported):
         assert found["label"] == label
         why = fitted.explain(image)
         assert np.allclose(found["values"], why.contributions[0, :, label])
-        ink = "c => [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data].length"
-        assert page.locator(".images canvas").nth(1).evaluate(ink) > 0
-        assert "Votes for" in page.locator(".images canvas").nth(1).get_attribute("aria-label")
+        heat = page.locator(".images canvas").nth(1)
+        drawn = heat.evaluate("c => c.toDataURL()")
+        page.locator("#speaking .open").first.focus()  # its patches are framed
+        framed = heat.evaluate("c => c.toDataURL()")
+        page.locator("#brush").focus()
+        assert drawn == heat.evaluate("c => c.toDataURL()") != framed
+        assert "Votes for" in heat.get_attribute("aria-label")
 
 
 def test_rules_are_searched_sorted_and_filtered(program, tumours):
@@ -325,6 +331,20 @@ def test_the_keyboard_reaches_everything_and_rules_far_down(program, tumours):
         assert int(row) == last + 2
         page.keyboard.press("Home")
         assert page.evaluate(place) == 0
+
+
+def test_its_policy_forbids_connections_and_other_scripts(program, tumours):
+    opened = Opened(program, tumours[0])
+    with opened as page:
+        assert page.evaluate("fetch('data:,x').then(() => 'came', () => 'refused')") == "refused"
+        page.evaluate(
+            "document.body.append(Object.assign(document.createElement('script'), "
+            "{textContent: 'window.foreign = 1'}))"
+        )
+        assert page.evaluate("window.foreign") is None
+        assert len(opened.complaints) >= 2
+        assert all("Content Security Policy" in text for text in opened.complaints)
+        opened.complaints.clear()
 
 
 def test_every_part_has_its_name_for_those_who_hear_it(program, reported):

@@ -1,6 +1,7 @@
 // An example, chosen or made, and what the model says of it and why.
 
 import { byId, el, percent, signed, table, votesBar, whole } from "./dom.js";
+import { bestPatches } from "./heat.js";
 import { BitFields, TableFields, cellText, columnsOf } from "./inputs.js";
 import { ImageFields, rangeOf, thumbnail } from "./image_input.js";
 import { Reasons, inVotes } from "./reasons.js";
@@ -299,6 +300,7 @@ export class Explorer {
       this.showSpeaking();
       byId("all-rules")?.focus();
     };
+    const point = (one) => this.point(one);
     this.speaking.replaceChildren(
       ...speakingRules({
         model,
@@ -309,8 +311,22 @@ export class Explorer {
         label,
         all,
         flip,
+        point,
       }),
     );
+  }
+
+  /** Shows in the heat map where a rule speaks, or no longer. */
+  point(one) {
+    const { image_shape: shape } = this.asked ?? {};
+    if (!shape || !this.reason) return;
+    this.fields.showHeat(this.reason.values, shape, this.summary.classes[this.reason.label]);
+    const member = one && this.model.members[one.rule.member];
+    if (member?.data.input.kind !== "image") return;
+    const { stride_rows, stride_columns, patch_height, patch_width } = member.data.patches;
+    const patches = bestPatches(member, member.bits(this.row), one.rule.clauses[0][1], one.output);
+    const corners = patches.map(([row, column]) => [row * stride_rows, column * stride_columns]);
+    this.fields.showPatches(corners, [patch_height, patch_width], shape);
   }
 
   /** Whether the reasons on the page are those of the example. */
@@ -326,7 +342,7 @@ export class Explorer {
         el(
           "p",
           { class: "note" },
-          "What the votes are due to is not known here: that is told beside examples that all members read in the same way.",
+          "What the votes are due to is told beside other examples, and this report has none.",
         ),
       );
       return;

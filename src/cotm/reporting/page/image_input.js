@@ -196,4 +196,15 @@ export class ImageFields {
       `against; the strongest pixel has ${short(Number(most.toFixed(2)))}.`,
     );
   }
+
+  /** Frames on the heat map: patches of this size with these corners. */
+  showPatches(corners, [height, width], [rows, columns]) {
+    const context = this.heat.getContext("2d");
+    const [wide, tall] = [this.heat.width / columns, this.heat.height / rows];
+    context.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--text");
+    context.lineWidth = 2;
+    for (const [y, x] of corners) {
+      context.strokeRect(x * wide + 1, y * tall + 1, width * wide - 2, height * tall - 2);
+    }
+  }
 }

@@ -75,12 +75,12 @@ export function showRule(model, classes, rule) {
           ? `Votes if more than ${rule.conditions.length - rule.most} of these ${rule.conditions.length} hold, once for each above that:`
           : "Votes if all of these hold:",
       ),
+      member.data.input.kind === "image" ? picture(member, rule) : null,
       el(
         "ul",
         { class: "conditions" },
         rule.conditions.map((text) => el("li", {}, text)),
       ),
-      member.data.input.kind === "image" ? picture(member, rule) : null,
       el(
         "div",
         { class: "scroll" },

@@ -8,9 +8,10 @@ const LONGEST = 600;
 
 /**
  * What stands under an example: how many rules vote on it, and which say most for a label or
- * against it. `before` are the outputs of the example before it was changed.
+ * against it. `before` are the outputs of the example before it was changed; `point` is told which
+ * rule is looked at, and null when none is any more.
  */
-export function speakingRules({ model, classes, rules, outputs, before, label, all, flip }) {
+export function speakingRules({ model, classes, rules, outputs, before, label, all, flip, point }) {
   const found = [];
   let [begun, ended] = [0, 0];
   for (const rule of rules) {
@@ -34,6 +35,23 @@ export function speakingRules({ model, classes, rules, outputs, before, label, a
       { type: "button", class: "open", click: () => showRule(model, classes, rule) },
       rule.name,
     );
+  const rows = shown.map(({ rule, output, votes, fresh }) => [
+    open(rule),
+    words(model.members[rule.member], rule, fresh),
+    ...(graded ? [whole(output)] : []),
+    signed(votes),
+    votesBar(votes * rule.scale, span),
+  ]);
+  const list = table(
+    `The strongest for ${classes[label]} or against it`,
+    ["Rule", "If", ...(graded ? ["Times"] : []), "Votes", ""],
+    rows,
+    { numeric: graded ? [0, 2, 3] : [0, 2], kind: "speaking" },
+  );
+  list.querySelectorAll("tbody tr").forEach((row, k) => {
+    for (const event of ["mouseenter", "focusin"]) row.addEventListener(event, () => point(shown[k]));
+    for (const event of ["mouseleave", "focusout"]) row.addEventListener(event, () => point(null));
+  });
   return [
     el("h3", {}, "Rules that speak"),
     el(
@@ -41,18 +59,7 @@ export function speakingRules({ model, classes, rules, outputs, before, label, a
       { class: "note", id: "speaking-count" },
       `${whole(found.length)} of ${whole(rules.length)} rules vote on it.${changes}`,
     ),
-    table(
-      `The strongest for ${classes[label]} or against it`,
-      ["Rule", "If", ...(graded ? ["Times"] : []), "Votes", ""],
-      shown.map(({ rule, output, votes, fresh }) => [
-        open(rule),
-        words(model.members[rule.member], rule, fresh),
-        ...(graded ? [whole(output)] : []),
-        signed(votes),
-        votesBar(votes * rule.scale, span),
-      ]),
-      { numeric: graded ? [0, 2, 3] : [0, 2], kind: "speaking" },
-    ),
+    list,
     found.length > MOST_RULES
       ? el(
           "button",
