@@ -29,18 +29,29 @@ def test_example_runs(script, tmp_path):
         assert "[1 1]   0   1   1" in run.stdout
 
 
-def test_notebook_runs(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["mnist", "table"])
+def test_notebook_runs(name, tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     monkeypatch.setenv("COTM_SMALL", "1")
-    book = nbformat.read(ROOT / "examples" / "mnist.ipynb", as_version=4)
+    book = nbformat.read(ROOT / "examples" / f"{name}.ipynb", as_version=4)
+    shown = [
+        list(output.get("data", ())) for cell in book.cells for output in cell.get("outputs", ())
+    ]
+    assert sum("image/png" in kinds for kinds in shown) >= 4, "it is kept with its pictures"
     nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": tmp_path}}).execute()
     text = "".join(
         output.get("text", "") for cell in book.cells for output in cell.get("outputs", ())
     )
-    accuracy = re.search(r"test accuracy ([\d.]+)%", text)
-    assert accuracy and float(accuracy[1]) > 80
-    assert (tmp_path / "mnist.cotm").exists()
+    if name == "mnist":
+        accuracy = re.search(r"test accuracy ([\d.]+)%", text)
+        assert accuracy and float(accuracy[1]) > 80
+        assert (tmp_path / "mnist.cotm").exists()
+    else:
+        accuracy = re.search(r"accuracy ([\d.]+)", text)
+        assert accuracy and float(accuracy[1]) > 0.9
+        assert (tmp_path / "report.html").exists()
 
 
 def test_readme_code_runs(tmp_path):
