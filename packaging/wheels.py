@@ -81,7 +81,8 @@ def make_wheel(sdist: Path, version: tuple[int, int], python: str, tools: dict[s
     options = ["-Cwheel.py-api=cp312"] if version >= STABLE else []
     pip = (folder / "bin" / "python", "-m", "pip", "--disable-pip-version-check")
     # Its own CMake, of a version that knows the stable ABI.
-    run(*pip, "install", "--quiet", "cmake>=3.26", "ninja", "scikit-build-core>=0.10", "nanobind")
+    builders = ("cmake>=3.26", "ninja", "scikit-build-core>=0.10", "nanobind>=2.2")
+    run(*pip, "install", "--quiet", *builders, "hatch-fancy-pypi-readme>=23.2")
     built = folder / "wheel"
     environment = {**tools, "PATH": f"{folder / 'bin'}{os.pathsep}{tools['PATH']}"}
     run(
