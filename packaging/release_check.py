@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from check import wheel_for
 from version import check
@@ -29,7 +30,7 @@ def check_workflows() -> None:
     schema = (sys.executable, "-m", "check_jsonschema", "--builtin-schema")
     run(*schema, "vendor.github-workflows", *sorted((WORKFLOWS / "workflows").glob("*.yml")))
     run(*schema, "vendor.dependabot", WORKFLOWS / "dependabot.yml")
-    run(sys.executable, "-m", "zizmor", "--offline", "--no-progress", WORKFLOWS)
+    run(Path(sys.executable).parent / "zizmor", "--offline", "--no-progress", WORKFLOWS)
     print("workflows: as their schema wants them, no known weakness")
 
 

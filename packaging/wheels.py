@@ -65,12 +65,7 @@ def make_tools() -> dict[str, str]:
         script = folder / variable.lower()
         script.write_text(f'#!/bin/sh\nexec {sys.executable} -m ziglang {words} "$@"\n')
         script.chmod(0o755)
-    # What asks the processor for its instruction sets, which zig's own runtime lacks.
-    libgcc = subprocess.run(
-        ["g++", "-print-libgcc-file-name"], stdout=subprocess.PIPE, text=True, check=True
-    ).stdout.strip()
-    scripts = {name: str(folder / name.lower()) for name in tools}
-    return {**os.environ, **scripts, "LDFLAGS": libgcc}
+    return {**os.environ, **{name: str(folder / name.lower()) for name in tools}}
 
 
 def make_wheel(sdist: Path, version: tuple[int, int], python: str, tools: dict[str, str]) -> None:
