@@ -20,12 +20,13 @@ from cotm.backends.native import NativeBackend  # noqa: E402
 
 def train_in_slices(backend, data, c, order, sizes):
     """The pass in slices of these sizes, over and over; what it counted in all."""
-    hits = correct = first = k = 0
+    hits = correct = missed = first = k = 0
     while first < len(order):
         last = min(len(order), first + sizes[k % len(sizes)])
         counts = backend.train(data, c.targets, c.scales, order, c.step, first, last)
-        hits, correct, first, k = hits + counts.hits, correct + counts.correct, last, k + 1
-    return TrainCounts(hits, correct)
+        hits, correct = hits + counts.hits, correct + counts.correct
+        missed, first, k = missed + counts.missed, last, k + 1
+    return TrainCounts(hits, correct, missed)
 
 
 def everything(backend, data):
@@ -78,7 +79,7 @@ def test_slices_with_other_calls_between_them(seed):
     training = _native.Training(
         machine._machine, data, c.targets, c.scales, np.ascontiguousarray(order), c.step
     )
-    first, found = 0, np.zeros(2, int)
+    first, found = 0, np.zeros(3, int)
     while first < len(order):
         last = min(len(order), first + int(rng.integers(0, 40)))
         *part, _ = training.run(first, last, int(rng.integers(1, 4)))
@@ -103,7 +104,7 @@ def test_only_a_pass_that_goes_on_is_kept():
     kept = backend._pass
     backend.train(data, c.targets, c.scales, order, 0, 10, 20)
     assert backend._pass is kept is not None
-    assert kept.training.run(20, 25, 1)[2] is False, "it went on in the middle of its block"
+    assert kept.training.run(20, 25, 1)[-1] is False, "it went on in the middle of its block"
     backend.train(data, c.targets, c.scales, order.copy(), 0, 20, 25)
     assert backend._pass is not kept, "another order"
     backend.train(data, c.targets, c.scales, order, 0, 25, None)

@@ -34,7 +34,7 @@ def test_a_ulimit_gives_the_clear_message():
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "n_clauses=100000 with 2000 literals each and average=20 needs about" in done.stdout
+    assert "n_clauses=100000 with 2000 literals each and average=17 needs about" in done.stdout
     assert "use fewer states, fewer clauses" in done.stdout
 
 

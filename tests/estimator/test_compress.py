@@ -103,8 +103,9 @@ def test_no_more_is_lost_than_may_be(name, tmp_path):
     assert small.rules(top=1)[0].conditions
     again = small.partial_fit(X[ROWS], y[ROWS])
     assert again.step_ == classifier.step_ + 500
+    assert loaded.compression_ == said
     with pytest.raises(AttributeError, match="was not made by compress"):
-        _ = loaded.compression_
+        _ = classifier.compression_
 
 
 def test_weights_become_short_and_margins_follow():

@@ -374,8 +374,9 @@ def compare(before, now, used, path="fitted"):
 def test_everything_that_is_fitted_comes_back(tmp_path):
     """A new field of any part fails here until it is saved, and used by one of the models."""
     used = {}
-    for make in (image_model, bits_model, quantities_model):
-        model = make()
+    models = [image_model(), bits_model(), quantities_model()]
+    models.append(small().fit(X, Y).compress(X, Y, max_loss=0.1))
+    for model in models:
         saved = model._still()._saved_model()
         save(saved, tmp_path / "m.cotm")
         again = load(tmp_path / "m.cotm", lambda saved: saved)

@@ -281,6 +281,11 @@ class MachineParameters:
                 "set boost_true_positive=True, or forgetting='drawn'"
             )
 
+    def holding(self, largest: int) -> dict[str, Any]:
+        """The options that must change before there can be so large a weight."""
+        cap = self.max_weight
+        return {} if cap is None or cap >= largest else {"max_weight": largest}
+
 
 #: Every learning option by its name.
 OPTIONS = {

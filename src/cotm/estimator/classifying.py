@@ -33,7 +33,7 @@ class TsetlinClassifier(Compressing, Reporting, ClassifierMixin, TsetlinEstimato
     def compression_(self) -> dict[str, Any]:
         """What :meth:`compress` did: ``max_loss``, ``examples`` and how many of them are right
         (``right_before``, ``right_after``), and of ``clauses``, ``literals`` and ``weight_bits``
-        the number before and after. Model files do not hold it.
+        the number before and after.
         """
         compression = self._now().compression
         if compression is None:

@@ -154,13 +154,12 @@ def classifier_of_rest(
     T = min(MAX_T, max(1, round(scale * parameters.T * machine.n_states_)))
     other = still._with(fitted)
     largest = int(np.abs(weights).max(initial=1))
-    cap = parameters.max_weight
     changed = {
         "n_clauses": len(memory),
         "T": T,
         "average": 1,
-        "max_weight": cap and max(cap, largest),
         "e": "auto" if isinstance(still.e, str) else parameters.e,
+        **parameters.holding(largest),
     }
     # What was set since the training is not what trained these clauses.
     for name in OPTIONS:

@@ -15,6 +15,7 @@ from ..model.inputs import QUANTITY_BITS
 from ..model.presets import PRESETS
 from ..model.probabilities import Sharpness
 from .classes import decode_classes
+from .compression import decode_compression
 from .container import Tensors
 from .edits import TENSORS as EDITED
 from .edits import check_constraints, decode_edits
@@ -57,6 +58,7 @@ FIELDS = (
     "preset",
     "scaling",
     "edits",
+    "compression",
     "bit_features",
 )
 MAX_VERSION = 100
@@ -120,6 +122,7 @@ def decode_header(header: dict[str, Any], booleanizer: Any) -> SavedModel:
         sharpness=Sharpness(sharpness),
         preset=str(check_choice("preset", header["preset"], tuple(PRESETS))),
         scaling=scaling,
+        compression=decode_compression(header["compression"]),
     )
     return SavedModel(kind, parameters, fitted, version=version)
 

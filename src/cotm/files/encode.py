@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import __version__
 from .classes import encode_classes
+from .compression import encode_compression
 from .container import Tensors
 from .edits import encode_edits
 from .inputs import encode_bit_features, encode_reader
@@ -67,6 +68,7 @@ def encode(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
         "preset": fitted.preset,
         "scaling": encode_scaling(fitted.scaling),
         "edits": edits,
+        "compression": encode_compression(fitted.compression),
         **encode_bit_features(fitted.reader),
     }
     header, texts = fold(header)

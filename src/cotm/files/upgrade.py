@@ -28,6 +28,7 @@ LATER_FIELDS: dict[str, Any] = {
     "preset": "paper",
     "scaling": None,
     "edits": None,
+    "compression": None,
 }
 
 #: Options that came after the first files of format 1, and the value that trains like before.

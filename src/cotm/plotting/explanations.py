@@ -32,7 +32,7 @@ class ExplanationDisplay(Display):
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = CoTMClassifier(50, random_state=0).fit(X, y)
     >>> display = ExplanationDisplay.from_estimator(model, X, i=3)
-    >>> display.steps[-1].end == model.votes(X)[3, 0]
+    >>> bool(display.steps[-1].end == model.votes(X)[3, 0])
     True
     """
 
