@@ -43,7 +43,7 @@ GROUPS = {
         "composites",
     ],
     "understanding": ["rules", "explaining", "report", "plotting"],
-    "deploying": ["files", "exports", "compression", "platforms", "releasing"],
+    "deploying": ["files", "exports", "compression", "logging", "platforms", "releasing"],
     "knowing": ["algorithm", "state", "performance", "reproduction", "names"],
     "project": ["contributing", "security", "benchmarks"],
 }

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from .rules import Rule as Rule
 
 __version__ = "0.1.0"
+
+# Silent unless a program says where messages go; `docs/logging.md` has the names.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # Names are imported when first used: scikit-learn takes a second, and `cotm --help` needs none.
 _HOMES = {

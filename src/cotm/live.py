@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,8 @@ from .core.system import resolve_n_jobs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_logger = logging.getLogger(__name__)
 
 #: Seconds a backend works before Python looks for Ctrl-C and shows progress.
 _SLICE_SECONDS = 0.25
@@ -163,14 +166,17 @@ class LiveMachine:
                     name or self.backend, self.spec, state.memory, state.weights, self.n_jobs
                 )
                 self._live = self._live._replace(backend=backend)
+                _logger.debug("started the backend %s", backend.name)
             return backend
 
     def _backend_for(self, rows: int, *, training: bool) -> Backend:
         """Start the backend that suits this much work, or go on with it."""
         *others, last = backends_for(self.backend, self.spec, rows, training=training)
         for name in others:
-            with suppress(MemoryError):  # the device that was to be faster is too small, or full
+            try:
                 return self._make_live(name)
+            except MemoryError:  # the device that was to be faster is too small, or full
+                _logger.warning("backend %s has no room for this machine; taking the next", name)
         return self._make_live(last)
 
     def _after_fork(self) -> None:

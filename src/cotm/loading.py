@@ -38,6 +38,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     return files.load(path, restored)
 
 
+def load_bytes(data: bytes, name: str) -> Any:
+    """The same from the bytes of a model file, which errors call by a name."""
+    return files.load_bytes(data, name, restored)
+
+
 def restored(saved: files.SavedModel | files.SavedComposite) -> Estimator | CoTMComposite:
     """What a model file holds; a ValueError where a parameter cannot be."""
     if isinstance(saved, files.SavedComposite):

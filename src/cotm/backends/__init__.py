@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 
@@ -24,6 +25,8 @@ __all__ = [
     "device_title",
     "make_backend",
 ]
+
+_logger = logging.getLogger(__name__)
 
 _warned: set[str] = set()
 
@@ -114,4 +117,5 @@ def _warn_of_loss(kind: BackendKind) -> None:
     loss = kind.loss()
     if loss is not None:
         _warned.add(kind.name)
+        _logger.warning("backend %s is missing: %s", kind.name, loss)
         warnings.warn(loss, RuntimeWarning, stacklevel=5)

@@ -19,6 +19,7 @@ from .evaluate import evaluate
 from .explain import explain
 from .export import export
 from .info import info
+from .logs import LogFrom, LogTo, set_up
 from .predict import predict
 from .report import report
 from .reproduce import reproduce
@@ -68,6 +69,8 @@ def common(
         ),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    log: LogTo = None,
+    log_level: LogFrom = None,
 ) -> None:
     """Coalesced Tsetlin Machine: a classifier made of readable rules.
 
@@ -89,6 +92,7 @@ def common(
       2    wrong usage
       130  interrupted by Ctrl-C
     """
+    set_up(log, log_level)
 
 
 def main() -> None:

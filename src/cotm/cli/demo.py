@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .logs import are_json
 from .options import NewModelFile
 from .output import print_line, print_pairs, say, visible
 from .output_files import check_model_output
@@ -77,7 +78,7 @@ def _demo_model(quick: bool) -> Any:
         epochs=5 if quick else 40,
         max_literals=8,  # rules that can be read
         booleanize=Thermometer(n_bits=3),
-        verbose=1,
+        verbose=0 if are_json() else 1,
         random_state=0,
     )
 

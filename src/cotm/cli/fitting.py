@@ -14,6 +14,7 @@ import typer
 from ..core.interrupts import InterruptGuard
 from .data.source import Source
 from .errors import INTERRUPTED
+from .logs import are_json, as_line
 from .options import PARAMETER_OPTIONS, ModelKind
 from .output import say, visible
 from .summary import kind_of
@@ -90,8 +91,9 @@ def tell_interrupted() -> None:
 
     Called in the middle of anything, so it goes past Python's streams.
     """
+    said = "interrupted; saving what is finished ..."
     with suppress(OSError):
-        os.write(2, b"\ninterrupted; saving what is finished ...\n")
+        os.write(2, f"{as_line(said)}\n".encode() if are_json() else f"\n{said}\n".encode())
 
 
 def fit(

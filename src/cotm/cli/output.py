@@ -1,45 +1,24 @@
-"""Printing: results to standard output, messages to standard error.
-
-Names, labels and values come from files that anybody may have written. What would act on a
-terminal, or hide there, is shown as an escape.
-"""
+"""Printing: results to standard output, messages to standard error."""
 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from typing import Any
 
+from .escapes import json_safe, visible
+from .logs import are_json, log_text
 from .streams import put, put_message
 
-#: Control characters, what reorders or hides text, line separators, and halves of surrogate
-#: pairs, which cannot be printed. Joiners stay: some scripts and emoji need them.
-_HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
-
-
-def visible(text: str) -> str:
-    r"""The text with characters that act on terminals as escapes.
-
-    >>> visible("red\x1b[2J\u202e")
-    'red\\x1b[2J\\u202e'
-    """
-    return _HIDDEN.sub(_escape, text)
-
-
-def _escape(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return (
-        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
-    )
-
-
-def _json_escape(match: re.Match[str]) -> str:
-    units = match[0].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+__all__ = [
+    "one_line",
+    "print_json",
+    "print_line",
+    "print_pairs",
+    "print_table",
+    "say",
+    "visible",
+]
 
 
 def one_line(text: str) -> str:
@@ -49,6 +28,9 @@ def one_line(text: str) -> str:
 
 def say(text: str) -> None:
     """Print a message for the user; its line breaks are meant."""
+    if are_json():
+        log_text(text)
+        return
     put_message("\n".join(map(visible, text.split("\n"))))
 
 
@@ -60,7 +42,7 @@ def print_line(text: str) -> None:
 def print_json(value: Any) -> None:
     """Print a result for programs."""
     lines = json.dumps(value, indent=2, ensure_ascii=False).split("\n")
-    put("\n".join(_HIDDEN.sub(_json_escape, line) for line in lines))
+    put("\n".join(map(json_safe, lines)))
 
 
 def print_pairs(pairs: dict[str, str]) -> None:

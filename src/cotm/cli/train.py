@@ -12,6 +12,7 @@ import typer
 from ..core.parameters import takes
 from .data.source import STDIN, Source, require_target
 from .fitting import fit, new_model, resume_command, resumed_model
+from .logs import are_json
 from .options import (
     CheckpointEvery,
     DataForm,
@@ -114,7 +115,7 @@ def train(
     resumption = resume_command(source, eval_file, out)
     learner.set_params(
         callbacks=[] if checkpoint_every is None else [Checkpoint(out, every=checkpoint_every)],
-        verbose=0 if quiet else 1,
+        verbose=0 if quiet or are_json() else 1,
     )
     seconds = fit(learner, examples, evaluation, out, resumption, resume=resume)
     if as_json or not quiet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import numbers
 import time
 from collections.abc import Callable, Iterable
@@ -16,6 +17,8 @@ from ..core.state import Snapshot
 from ..machine import Machine
 from ..model.fitted import Fitted, Record, TrainingProgress
 from .progress import make_reporter
+
+_logger = logging.getLogger(__name__)
 
 #: What ``callbacks`` holds: called with the estimator and the epoch's record; True ends training.
 Callback = Callable[[Any, Record], bool | None]
@@ -61,22 +64,56 @@ def run(fitted: Fitted, training: TrainingSet, plan: FitPlan) -> None:
     reporter = make_reporter(
         plan.verbose, fitted.progress.until_epoch, len(training), plan.description
     )
+    _log_begin(fitted, training)
     with InterruptFlag() as interrupted, reporter:
         while not finished and fitted.progress.epochs < fitted.progress.until_epoch:
             fitted = plan.at_epoch(fitted, fitted.progress.epochs + 1)
             after = _train_epoch(fitted, training, plan, interrupted, reporter.examples_done)
             if after is None:
+                epochs = fitted.progress.epochs
+                _logger.warning("interrupted: the model is as after epoch %d", epochs)
                 return
             fitted = after
             record = fitted.progress.history[-1]
             reporter.epoch_done(record)
+            _log_epoch(fitted.progress)
             # Every callback sees every epoch, whatever the others say.
             stops = [_says_stop(callback(record)) for callback in plan.callbacks]
             if plan.follow is not None:
                 plan, fitted, training = plan.follow(plan, fitted, training)
             finished = plan.has_lost_patience(fitted.progress) or any(stops)
+        if finished:
+            _log_stop(fitted.progress, plan)
         fitted = _at_best(fitted, plan)
         plan.publish(plan.finish(fitted))
+
+
+def _log_begin(fitted: Fitted, training: TrainingSet) -> None:
+    going, machine = fitted.progress, fitted.machine
+    _logger.info(
+        "training epochs %d to %d: %d examples, %d clauses, backend %s",
+        going.epochs + 1,
+        going.until_epoch,
+        len(training),
+        machine.parameters.n_clauses,
+        training.backend,
+    )
+
+
+def _log_epoch(progress: TrainingProgress) -> None:
+    if _logger.isEnabledFor(logging.INFO):
+        record = dict(progress.history[-1])
+        said = ", ".join(f"{name} {value:.6g}" for name, value in record.items() if name != "epoch")
+        of = f"epoch {progress.epochs} of {progress.until_epoch}"
+        _logger.info("%s: %s", of, said, extra=record)
+
+
+def _log_stop(progress: TrainingProgress, plan: FitPlan) -> None:
+    if plan.has_lost_patience(progress):
+        said = f"no better for {plan.patience} epochs; back to epoch {progress.best_epoch}"
+    else:
+        said = "a callback ended the training"
+    _logger.info("stopped after epoch %d: %s", progress.epochs, said)
 
 
 def _train_epoch(

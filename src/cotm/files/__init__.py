@@ -11,7 +11,7 @@ format.
 from .classes import check_class_names
 from .errors import ModelFileError
 from .inputs import same_inputs
-from .loading import load
+from .loading import load, load_bytes
 from .parameters import OPTIONS, READER_PARAMETERS
 from .saved_model import SavedComposite, SavedModel
 from .saving import check_saveable, save
@@ -25,6 +25,7 @@ __all__ = [
     "check_class_names",
     "check_saveable",
     "load",
+    "load_bytes",
     "same_inputs",
     "save",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable
@@ -10,12 +11,14 @@ from typing import Any, TypeVar
 from .. import __version__
 from ..core.decoding import DamagedError, UnknownError
 from .composites import COMPOSITE, decode_composite
-from .container import read_container
+from .container import Tensors, read_container, unpack
 from .decode import decode
 from .errors import ModelFileError
 from .saved_model import SavedComposite, SavedModel
 
 Model = TypeVar("Model")
+
+_logger = logging.getLogger(__name__)
 
 
 def load(
@@ -25,19 +28,37 @@ def load(
 
     Whatever ``restore`` refuses is a fault of the file, as what this package refuses itself.
     """
+    return _load(os.fspath(path), lambda: read_container(path), restore)
+
+
+def load_bytes(
+    data: bytes, name: str, restore: Callable[[SavedModel | SavedComposite], Model]
+) -> Model:
+    """The same from the bytes of a file that messages call by a name."""
+    return _load(name, lambda: unpack(data), restore)
+
+
+def _load(
+    name: str,
+    read: Callable[[], tuple[dict[str, Any], Tensors]],
+    restore: Callable[[SavedModel | SavedComposite], Model],
+) -> Model:
     version = None
     try:
-        header, tensors = read_container(path)
+        header, tensors = read()
         version = header.get("cotm")
         if header.get("class") == COMPOSITE:
-            return restore(decode_composite(header, tensors))
-        return restore(decode(header, tensors))
+            model = restore(decode_composite(header, tensors))
+        else:
+            model = restore(decode(header, tensors))
     except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+        raise ModelFileError(f"{name}: {error}") from error
     except (OSError, MemoryError):  # not the file's fault
         raise
     except Exception as error:  # whatever a hostile file provokes, it is the file's fault
-        raise ModelFileError(f"{os.fspath(path)}: {_explained(error, version)}") from error
+        raise ModelFileError(f"{name}: {_explained(error, version)}") from error
+    _logger.info("read %s, of cotm %.100s", name, version, extra={"file": name})
+    return model
 
 
 def _explained(error: Exception, version: Any) -> str:

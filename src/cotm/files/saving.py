@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from .parameters import OPTIONS, check_settings, from_plain, plain_parameters
 from .saved_model import SavedComposite, SavedModel
 from .texts import unfold
 
+_logger = logging.getLogger(__name__)
+
 
 def save(saved: SavedModel | SavedComposite, path: str | os.PathLike[str]) -> None:
     """Write a model; the file appears whole or not at all.
@@ -29,6 +32,7 @@ def save(saved: SavedModel | SavedComposite, path: str | os.PathLike[str]) -> No
     """
     data = _packed_composite(saved) if isinstance(saved, SavedComposite) else _packed(saved)
     replace_file(Path(path), data, "the model")
+    _logger.info("saved %s, %d bytes", path, len(data), extra={"file": os.fspath(path)})
 
 
 def _packed(saved: SavedModel) -> bytes:
