@@ -127,22 +127,37 @@ In<T, 2> rows_of(nb::handle targets, bool wanted) {
   return wanted ? nb::cast<In<T, 2>>(targets, false) : In<T, 2>();
 }
 
+template <class T>
+std::vector<T> as_list(const In<T, 1>& array) {
+  return std::vector<T>(array.data(), array.data() + array.shape(0));
+}
+
+template <class T>
+std::vector<T> list_of(nb::handle array) {
+  return as_list(nb::cast<In<T, 1>>(array, false));
+}
+
 // A pass, with what it reads.
 class Training {
  public:
-  // targets: uint8 for classes, int32 for quantities.
+  // targets: uint8 for classes, int32 for quantities. asked: None, or where the outputs that each
+  // example asks begin, and these outputs; then there is one target in each row.
   Training(cotm::Machine& machine, const cotm::Examples& examples, nb::handle targets,
-           In<uint64_t, 2> scales, In<int64_t, 1> order, uint64_t step)
+           In<uint64_t, 2> scales, In<int64_t, 1> order, uint64_t step, nb::handle asked)
       : owners_{nb::find(machine), nb::find(examples)},
         targets_(rows_of<uint8_t>(targets, !machine.spec().regression)),
         aims_(rows_of<int32_t>(targets, machine.spec().regression)),
         scales_(std::move(scales)),
         order_(std::move(order)),
         examples_(examples.size()),
+        starts_(asked.is_none() ? std::vector<int64_t>() : list_of<int64_t>(asked[nb::int_(0)])),
+        outputs_(asked.is_none() ? std::vector<int32_t>() : list_of<int32_t>(asked[nb::int_(1)])),
         block_(machine.layout().examples()),
         training_(machine, {.examples = examples,
                             .targets = targets_.data(),
                             .aims = aims_.data(),
+                            .starts = asked.is_none() ? nullptr : starts_.data(),
+                            .outputs = outputs_.data(),
                             .scales = scales_.data(),
                             .one_scale = scales_.shape(0) == 1,
                             .order = order_.data(),
@@ -150,8 +165,10 @@ class Training {
                             .step = step}) {
     require_fit(machine, examples);
     const auto fits = [&](const auto& rows) {
-      return rows.shape(0) == examples_ && rows.shape(1) == machine.spec().m;
+      if (asked.is_none()) return rows.shape(0) == examples_ && rows.shape(1) == machine.spec().m;
+      return rows.shape(0) == outputs_.size() && rows.shape(1) == 1;
     };
+    if (!asked.is_none()) require_asked(machine.spec().m);
     require(machine.spec().regression ? fits(aims_) : fits(targets_),
             "targets must have one row per example and one column per output");
     require(scales_.shape(1) == 2 && (scales_.shape(0) == examples_ || scales_.shape(0) == 1),
@@ -170,6 +187,21 @@ class Training {
   }
 
  private:
+  void require_asked(uint32_t m) const {
+    require(starts_.size() == examples_ + 1 && starts_.front() == 0 &&
+                starts_.back() == static_cast<int64_t>(outputs_.size()) &&
+                std::is_sorted(starts_.begin(), starts_.end()),
+            "the outputs that are asked must begin at 0, row after row, and end with the last");
+    for (size_t i = 0; i < examples_; ++i) {
+      int64_t before = -1;
+      for (int64_t k = starts_[i]; k < starts_[i + 1]; ++k) {
+        require(outputs_[k] > before && outputs_[k] < int64_t{m},
+                "outputs that are asked must exist, each once and in ascending order");
+        before = outputs_[k];
+      }
+    }
+  }
+
   void require_order(size_t first, size_t last) const {
     for (size_t t = first; t < last; ++t) {
       require(order_.data()[t] >= 0 && static_cast<size_t>(order_.data()[t]) < examples_,
@@ -182,7 +214,10 @@ class Training {
   In<int32_t, 2> aims_;
   In<uint64_t, 2> scales_;
   In<int64_t, 1> order_;
-  size_t examples_, block_;
+  size_t examples_;
+  std::vector<int64_t> starts_;  // empty where all outputs are asked
+  std::vector<int32_t> outputs_;
+  size_t block_;
   cotm::Training training_;
 };
 
@@ -233,15 +268,11 @@ void bind_machine(nb::module_& module) {
 void bind_training(nb::module_& module) {
   nb::class_<Training>(module, "Training")
       .def(nb::init<cotm::Machine&, const cotm::Examples&, nb::handle, In<uint64_t, 2>,
-                    In<int64_t, 1>, uint64_t>(),
-           "machine"_a, "examples"_a, "targets"_a, "scales"_a, "order"_a, "step"_a)
+                    In<int64_t, 1>, uint64_t, nb::handle>(),
+           "machine"_a, "examples"_a, "targets"_a, "scales"_a, "order"_a, "step"_a,
+           "asked"_a = nb::none())
       .def("run", &Training::run, "first"_a, "last"_a, "threads"_a,
            "The next slice: hits, correct, missed, and whether it paid the start of a pass.");
-}
-
-template <class T>
-std::vector<T> as_list(const In<T, 1>& array) {
-  return std::vector<T>(array.data(), array.data() + array.shape(0));
 }
 
 cotm::ImageShape shape_of(const In<uint8_t, 4>& images) {

@@ -16,8 +16,9 @@ namespace cotm {
 
 class Trainer {
  public:
-  // `step` is that at which the pass begins: it says which clauses sleep.
-  Trainer(Clauses& clauses, unsigned thread, unsigned threads, uint64_t step);
+  // For a task, of which no example asks more outputs than `width`.
+  Trainer(Clauses& clauses, unsigned thread, unsigned threads, const TrainTask& task,
+          uint32_t width);
 
   // Turns [first, last) of the task; the next call goes on at `last`. Between two calls no
   // feedback is owed. Ends early if the barrier breaks.
@@ -26,9 +27,10 @@ class Trainer {
   const TrainCounts& counts() const { return counts_; }  // of the last run, the same in each thread
 
  private:
-  void vote(int64_t* votes);
-  void count(const TrainTask& task, size_t example);
-  void give_feedback(const uint8_t* target, uint64_t step_key);
+  void vote(const Asked& asked, int64_t* votes);
+  void add_votes(const int32_t* weights, uint32_t m, int64_t* votes) const;
+  void count(const Asked& asked);
+  void give_feedback(const Asked& asked, const uint8_t* wanted, uint64_t step_key);
   void prefetch(uint32_t local) const;
 
   Clauses& clauses_;
@@ -42,7 +44,7 @@ class Trainer {
   Selection selection_;
   RowUpdater rows_;
   const uint64_t* fires_ = nullptr;  // bit per own clause
-  std::vector<int64_t> total_;       // votes of all clauses
+  std::vector<int64_t> total_;       // votes of all clauses, by place
   std::vector<Key> keys_;            // of the outputs that give a clause Type I
   TrainCounts counts_;
 };

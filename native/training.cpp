@@ -9,12 +9,13 @@ Training::Slice Training::run(size_t first, size_t last, unsigned threads) {
   if (first == last) return {};
   if (first != done_ || changes_ != change.count()) trainers_.clear();
   const Spec& spec = machine_.spec();
+  const uint32_t width = task_.width(spec.m);
   bool anew = false;
   const auto begin = [&](unsigned count) {
     anew = trainers_.size() != count;
     if (!anew) return;
     trainers_.clear();
-    board_ = VoteBoard(count, spec.m);
+    board_ = VoteBoard(count, width);
     trainers_.resize(count);
   };
   const auto work = [&](unsigned t, Barrier& barrier) {
@@ -27,8 +28,8 @@ Training::Slice Training::run(size_t first, size_t last, unsigned threads) {
     }
     // Here, so that every thread is the first to touch its own memory.
     if (!trainers_[t]) {
-      trainers_[t] = std::make_unique<Trainer>(change.clauses(), t,
-                                               static_cast<unsigned>(trainers_.size()), task_.step);
+      trainers_[t] = std::make_unique<Trainer>(
+          change.clauses(), t, static_cast<unsigned>(trainers_.size()), task_, width);
     }
     if (!barrier.wait()) return;
     if (t == 0) change.begin();

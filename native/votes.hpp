@@ -13,24 +13,25 @@ namespace cotm {
 class VoteBoard {
  public:
   VoteBoard() = default;
-  VoteBoard(unsigned threads, size_t m)
-      : threads_(threads), m_(m), stride_((m + 7) / 8 * 8), votes_(2 * threads * stride_) {}
+  // width: the most outputs that an example asks.
+  VoteBoard(unsigned threads, size_t width)
+      : threads_(threads), stride_((width + 7) / 8 * 8), votes_(2 * threads * stride_) {}
 
   int64_t* of(unsigned thread, size_t turn) {
     return votes_.data() + (turn % 2 * threads_ + thread) * stride_;
   }
 
-  void sum(size_t turn, int64_t* total) {
-    std::fill_n(total, m_, 0);
+  void sum(size_t turn, size_t count, int64_t* total) {
+    std::fill_n(total, count, 0);
     for (unsigned t = 0; t < threads_; ++t) {
       const int64_t* votes = of(t, turn);
-      for (size_t i = 0; i < m_; ++i) total[i] += votes[i];
+      for (size_t i = 0; i < count; ++i) total[i] += votes[i];
     }
   }
 
  private:
   unsigned threads_ = 0;
-  size_t m_ = 0, stride_ = 0;  // a thread's votes begin on a cache line of their own
+  size_t stride_ = 0;  // a thread's votes begin on a cache line of their own
   Buffer<int64_t> votes_;
 };
 

@@ -25,7 +25,14 @@ class Machine:
 
 class Training:
     def __init__(
-        self, machine: Machine, examples: Examples, targets: Any, scales: Any, order: Any, step: int
+        self,
+        machine: Machine,
+        examples: Examples,
+        targets: Any,
+        scales: Any,
+        order: Any,
+        step: int,
+        asked: tuple[Any, Any] | None = None,
     ) -> None: ...
     def run(self, first: int, last: int, threads: int) -> tuple[int, int, int, bool]: ...
 

@@ -21,6 +21,7 @@ from .core.forks import Lock, tell_after_fork
 from .core.parameters import MachineParameters
 from .core.patches import PatchGrid
 from .core.randomness import pass_order
+from .core.sparse_targets import SparseTargets, Targets
 from .core.spec import Spec, selection_scale
 from .core.state import EarlierState, Snapshot, start_state, within_limits
 from .core.system import resolve_n_jobs
@@ -169,9 +170,11 @@ class LiveMachine:
                 _logger.debug("started the backend %s", backend.name)
             return backend
 
-    def _backend_for(self, rows: int, *, training: bool) -> Backend:
+    def _backend_for(self, rows: int, *, training: bool, sampled: bool = False) -> Backend:
         """Start the backend that suits this much work, or go on with it."""
-        *others, last = backends_for(self.backend, self.spec, rows, training=training)
+        *others, last = backends_for(
+            self.backend, self.spec, rows, training=training, sampled=sampled
+        )
         for name in others:
             try:
                 return self._make_live(name)
@@ -206,14 +209,17 @@ class LiveMachine:
     def prepare(
         self,
         examples: Examples | ChangingExamples,
-        targets: NDArray[np.uint8 | np.int32],
+        targets: Targets,
         weight: NDArray[np.float64],
     ) -> TrainingSet:
         """Bring checked examples to the backend, once for many passes unless they change."""
-        backend = self._backend_for(len(examples), training=True)
+        sampled = isinstance(targets, SparseTargets)
+        backend = self._backend_for(len(examples), training=True, sampled=sampled)
         data = backend.prepare(examples) if isinstance(examples, Examples) else examples
         scales = selection_scale(self.parameters.e, weight)
-        return TrainingSet(backend.name, data, np.ascontiguousarray(targets), weight, scales)
+        if not isinstance(targets, SparseTargets):
+            targets = np.ascontiguousarray(targets)
+        return TrainingSet(backend.name, data, targets, weight, scales)
 
     def train_pass(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from .backends import Backend
@@ -17,6 +18,7 @@ from .core.limits import MAX_T
 from .core.parameters import OPTIONS, MachineParameters, takes_options
 from .core.patches import PatchGrid, image_grid
 from .core.randomness import new_seed
+from .core.sparse_targets import SparseTargets, Targets
 from .core.state import Snapshot, voters
 from .core.system import resolve_n_jobs
 from .live import LiveMachine
@@ -126,7 +128,12 @@ class Machine(LiveMachine):
     def fit(
         self, X: Any, Y: ArrayLike, *, epochs: int = 1, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from scratch, in ``epochs`` shuffled passes. Ctrl-C keeps the finished ones."""
+        """Learn from scratch, in ``epochs`` shuffled passes. Ctrl-C keeps the finished ones.
+
+        Y is (N, m) of 0 and 1. An example may ask some of the outputs only: then Y has NaN where
+        a target is not known, or is a scipy.sparse matrix that stores the targets that are, zeros
+        too. The others learn nothing from the example, and a step costs no more for them.
+        """
         epochs = check_integer("epochs", epochs, 0)
         examples, targets, weight = self._check_training(X, Y, sample_weight, grid=None)
         before = self._live
@@ -165,19 +172,9 @@ class Machine(LiveMachine):
 
     def _check_training(
         self, X: Any, Y: ArrayLike, sample_weight: ArrayLike | None, grid: PatchGrid | None
-    ) -> tuple[Examples, NDArray[Any], NDArray[np.float64]]:
+    ) -> tuple[Examples, Targets, NDArray[np.float64]]:
         examples = as_examples(X, grid or self.grid_for(X))
-        targets = np.asarray(to_host(Y))
-        if targets.ndim == 1:
-            targets = targets[:, None]
-        if targets.ndim != 2 or targets.dtype.kind not in "biuf" or targets.shape[1] < 1:
-            raise ValueError(
-                f"Y must be (N, outputs) of 0 and 1, not {targets.dtype} {targets.shape}"
-            )
-        if self.parameters.regression:
-            check_aims(targets)
-        elif not ((targets == 0) | (targets == 1)).all():
-            raise ValueError("Y holds values other than 0 and 1; it needs one column per output")
+        targets = self._check_targets(Y)
         if len(examples) == 0:
             raise ValueError("X holds no examples")
         if len(targets) != len(examples):
@@ -187,8 +184,33 @@ class Machine(LiveMachine):
         else:
             weight = np.asarray(to_host(sample_weight), dtype=float)
             _check_weights(weight, len(examples))
+        return examples, targets, weight
+
+    def _check_targets(self, Y: Any) -> Targets:
+        """Targets of all outputs, or of those that are known."""
+        sampled = scipy.sparse.issparse(Y)
+        targets: Any = Y if sampled else np.asarray(to_host(Y))
+        if targets.ndim == 1 and not sampled:
+            targets = targets[:, None]
+        if targets.ndim != 2 or targets.dtype.kind not in "biuf" or targets.shape[1] < 1:
+            raise ValueError(
+                f"Y must be (N, outputs) of 0 and 1, not {targets.dtype} {targets.shape}"
+            )
+        known = targets.data if sampled else targets
+        unknown = np.isnan(known) if known.dtype.kind == "f" else np.zeros(1, dtype=bool)
+        if sampled and unknown.any():
+            raise ValueError("Y stores NaN; of a sparse Y leave out what is not known")
+        given = known[~unknown] if unknown.any() else known
+        if self.parameters.regression:
+            check_aims(given)
+        elif not ((given == 0) | (given == 1)).all():
+            raise ValueError("Y holds values other than 0 and 1; it needs one column per output")
         kind = np.int32 if self.parameters.regression else np.uint8
-        return examples, targets.astype(kind), weight
+        if sampled:
+            return SparseTargets.of(targets, kind)
+        if unknown.any():
+            return SparseTargets.where(~unknown, np.where(unknown, 0, known).astype(kind))
+        return np.asarray(known, dtype=kind)
 
     def grid_for(self, X: Any) -> PatchGrid:
         """Where patches lie in examples of X's shape."""

@@ -341,6 +341,8 @@ void train(const Kernels& kernels, uint64_t seed, Checksum& sum) {
   Training training(machine, {.examples = examples,
                               .targets = spec.regression ? nullptr : targets.data(),
                               .aims = spec.regression ? aims.data() : nullptr,
+                              .starts = nullptr,
+                              .outputs = nullptr,
                               .scales = scales,
                               .one_scale = true,
                               .order = order.data(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import warnings
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,20 +44,27 @@ def check_backend(name: str) -> None:
         _kind_of(name).require(name)
 
 
-def backends_for(name: str, spec: Spec, rows: int, *, training: bool) -> list[str]:
+def backends_for(
+    name: str, spec: Spec, rows: int, *, training: bool, sampled: bool = False
+) -> list[str]:
     """The backend for this much work, and after it those to take where it has no room.
 
     For ``"auto"`` these are the ones that are there and gain, or would with any work. One that
-    was asked for by its name, or by ``COTM_BACKEND``, is the only one.
+    was asked for by its name, or by ``COTM_BACKEND``, is the only one. ``sampled`` says that each
+    example asks but some of the outputs.
     """
     name = _asked_for(name)
     if name != "auto":
-        _kind_of(name).require(name)
+        kind = _kind_of(name)
+        kind.require(name)
+        if sampled and not kind.samples_outputs:
+            _refuse(name, "training on some of the outputs")
         return [name]
     work = Work(spec, rows, training)
     names = []
     for kind in KINDS:
-        if kind.lacks(spec) or not kind.gains(work):
+        able = not kind.lacks(spec) and (kind.samples_outputs or not sampled)
+        if not able or not kind.gains(work):
             continue
         if kind.is_there():
             names.append(kind.name)
@@ -91,10 +99,14 @@ def make_backend(
     kind = _kind_of(name)
     lacking = kind.lacks(spec)
     if lacking is not None:
-        raise ValueError(
-            f"backend={name!r} has no {lacking} yet; use backend='native' or backend='auto'"
-        )
+        _refuse(name, lacking)
     return kind.start(name, spec, memory, weights, n_jobs)
+
+
+def _refuse(name: str, lacking: str) -> NoReturn:
+    raise ValueError(
+        f"backend={name!r} has no {lacking} yet; use backend='native' or backend='auto'"
+    )
 
 
 def _asked_for(name: str) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..core.examples import ChangingExamples, Examples
 from ..core.patches import PatchGrid
+from ..core.sparse_targets import Targets
 from ..core.system import resolve_n_jobs
 from .protocol import Backend, TrainingSet
 
@@ -25,7 +26,7 @@ class Part(NamedTuple):
     """What a backend gets for rows of a pass: up to ``last``, from where the part before ended."""
 
     data: Any
-    targets: NDArray[np.uint8 | np.int32]
+    targets: Targets
     scales: NDArray[np.uint64]
     order: NDArray[np.int64]  # of the pass, in rows of the data; what was presented before is 0
     last: int
@@ -53,7 +54,7 @@ def parts_of(
         for (first, last), rows, examples in zip(borders, parts, made, strict=True):
             yield Part(
                 backend.prepare(examples),
-                np.ascontiguousarray(training.targets[rows]),
+                training.targets[rows],
                 training.scales if one_scale else training.scales[rows],
                 np.maximum(np.arange(-first, last - first, dtype=np.int64), 0),
                 last,

@@ -31,6 +31,8 @@ class BackendKind:
     name: str
     module: str
     remedy: str
+    #: Whether it trains on targets of a few outputs; see :class:`SparseTargets`.
+    samples_outputs = True
 
     def takes(self, name: str) -> bool:
         """Whether a value of the parameter ``backend`` means this one."""

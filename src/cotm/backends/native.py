@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .. import _native
 from ..core.examples import Examples
 from ..core.patches import PatchGrid
+from ..core.sparse_targets import SparseTargets, Targets
 from ..core.spec import Spec
 from .protocol import ClauseOutputs, TrainCounts, output_type
 from .threads import TrainingThreads, prediction_threads
@@ -21,6 +22,13 @@ from .threads import TrainingThreads, prediction_threads
 def _flat_if_whole(grid: PatchGrid) -> PatchGrid:
     """Flat examples are matched faster than images of one patch."""
     return PatchGrid.flat(grid.n_features) if grid.is_whole else grid
+
+
+def _as_asked(targets: Targets) -> tuple[tuple[Any, Any] | None, NDArray[np.uint8 | np.int32]]:
+    """Where the outputs are not all asked, the starts of rows and their outputs; and targets."""
+    if isinstance(targets, SparseTargets):
+        return (targets.starts, targets.outputs), targets.values[:, None]
+    return None, targets
 
 
 @dataclass
@@ -80,7 +88,7 @@ class NativeBackend:
     def train(
         self,
         data: Any,
-        targets: NDArray[np.uint8 | np.int32],
+        targets: Targets,
         scales: NDArray[np.uint64],
         order: NDArray[np.int64],
         step: int,
@@ -94,7 +102,9 @@ class NativeBackend:
         began = time.perf_counter()
         if current is None or not current.goes_on(arrays, step, first):
             current = None  # frees the memory of a pass that was left, before the next takes more
-            current = _Pass(arrays, step, _native.Training(self._machine, *arrays, step))
+            asked, values = _as_asked(targets)
+            training = _native.Training(self._machine, data, values, scales, order, step, asked)
+            current = _Pass(arrays, step, training)
         hits, correct, missed, anew = current.training.run(first, last, self._threads.next())
         # What a pass pays once says nothing about its pace, unless this slice is all there is.
         if not anew or last == len(order):

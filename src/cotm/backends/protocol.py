@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.examples import Examples
+from ..core.sparse_targets import Targets
 from ..core.spec import Spec
 
 #: What clauses say: whether they fire, or with a tolerance by how much.
@@ -34,7 +35,7 @@ class TrainingSet:
 
     backend: str  # whose form it is
     data: Any  # or ChangingExamples, which are brought into it in every pass
-    targets: NDArray[np.uint8 | np.int32]  # see Backend.train
+    targets: Targets  # see Backend.train
     weight: NDArray[np.float64]  # per example, or one for all
     scales: NDArray[np.uint64]  # of the weights, for the machine's e
 
@@ -62,7 +63,7 @@ class Backend(Protocol):
     def train(
         self,
         data: Any,
-        targets: NDArray[np.uint8 | np.int32],  # (rows, m): 0 or 1, of quantities votes
+        targets: Targets,  # (rows, m): 0 or 1, of quantities votes
         scales: NDArray[np.uint64],  # (rows, 2) or (1, 2), see spec.selection_scale
         order: NDArray[np.int64],  # the rows of a pass, in this order
         step: int,  # of the first of them, order[0]; it also says what sleeps in the pass

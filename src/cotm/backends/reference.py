@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..core.examples import Examples, patch_literals
 from ..core.randomness import U32, U64, Purpose, hash32, literal_draws, make_key, step_key
+from ..core.sparse_targets import Targets, target_row
 from ..core.spec import Negatives, Spec
 from .protocol import ClauseOutputs, TrainCounts, output_type
 
@@ -87,20 +88,23 @@ def awake_literals(spec: Spec, step: int) -> Bool:
     return hash32(key, np.arange(spec.grid.n_literals, dtype=U32)) >= spec.drop_literals
 
 
-def speakers(spec: Spec, votes: Int, target: NDArray[np.uint8], key: np.uint64) -> Bool:
-    """The outputs that may give feedback, (m,): those with target 1, and of the others all or one.
+def speakers(
+    spec: Spec, votes: Int, target: NDArray[np.uint8], asked: Bool, key: np.uint64
+) -> Bool:
+    """The outputs that may give feedback, (m,), of those that the example asks.
 
-    The one is drawn in proportion to shares: the first whose shares, summed up to and with its
-    own, exceed a random part of all. Where all are 0 there is none.
+    They are those with target 1, and of the others all or one. The one is drawn in proportion to
+    shares: the first whose shares, summed up to and with its own, exceed a random part of all.
+    Where all are 0 there is none.
     """
     if spec.negatives == Negatives.ALL:
-        return np.ones(spec.m, dtype=bool)
-    shares = (target == 0).astype(np.int64)
+        return asked
+    shares = ((target == 0) & asked).astype(np.int64)
     if spec.negatives == Negatives.FOCUSED:
         shares *= np.clip(votes, -spec.T, spec.T) + spec.T
     draw = int(hash32(make_key(key, Purpose.NEGATIVE), 0))
     place = draw * int(shares.sum()) >> 32  # Python's integers: the product has up to 87 bits
-    speaks = target == 1
+    speaks = (target == 1) & asked
     speaks[np.flatnonzero(np.cumsum(shares) > place)[:1]] = True
     return speaks
 
@@ -242,7 +246,7 @@ class ReferenceBackend:
     def train(
         self,
         data: Examples,
-        targets: NDArray[np.uint8 | np.int32],
+        targets: Targets,
         scales: NDArray[np.uint64],
         order: NDArray[np.int64],
         step: int,
@@ -253,11 +257,12 @@ class ReferenceBackend:
         awake = awake_clauses(self.spec, step), awake_literals(self.spec, step)
         for offset, index in enumerate(order[first:last], start=first):
             scale = scales[index if len(scales) > 1 else 0]
-            literals, target = patch_literals(data, index), targets[index]
-            votes = self._step(literals, target, scale, *awake, step + offset)
+            literals, (asked, target) = patch_literals(data, index), target_row(targets, index)
+            votes = self._step(literals, asked, target, scale, *awake, step + offset)[asked]
+            target = target[asked]
             if self.spec.regression:
                 missed += int(np.abs(target.astype(np.int64) - votes).sum())
-            else:
+            elif asked.any():
                 hits += int(target[np.argmax(votes)])
                 correct += int(((votes >= 0) == (target == 1)).sum())
         return TrainCounts(hits, correct, missed)
@@ -271,6 +276,7 @@ class ReferenceBackend:
     def _step(
         self,
         literals: NDArray[np.uint8],
+        asked: Bool,
         target: NDArray[np.uint8 | np.int32],
         scale: NDArray[np.uint64],
         awake: Bool,
@@ -286,7 +292,7 @@ class ReferenceBackend:
         votes = vote_sums(weights, outputs)
         wanted, distance = wishes(spec, votes, target)
         thresholds = selection_thresholds(spec, distance, wanted, scale)
-        speaks = speakers(spec, votes, wanted, key)
+        speaks = speakers(spec, votes, wanted, asked, key)
         selected_1, selected_2 = select(spec, weights, wanted, thresholds, speaks, key)
         selected_1, selected_2 = selected_1 & awake[:, None], selected_2 & awake[:, None]
         fires_at = (graded == outputs[:, None]) & fires[:, None]
