@@ -40,15 +40,15 @@ def nvcc():
 PLAIN = dict(
     ENTRY="u16", SUM="i32", OUTPUT="u8", SHARED=255, LISTED=0, TEAM_WARPS=1, SEARCHES=1,
     LONG_ROWS=0, MANY=0, LIMITED=0, HEAVY=0, PLANES=1, SAMPLED=0, BOUNDED=0,
-    ONE_NEGATIVE=0, DROPS=0,
+    ONE_NEGATIVE=0, DROPS=0, QUANTITIES=0, TARGET="u8",
 )  # fmt: skip
 WIDE = PLAIN | dict(ENTRY="u32", SUM="i64")
 VARIANTS = [
     PLAIN,
     PLAIN | dict(SHARED=127, LISTED=1, HEAVY=1, ONE_NEGATIVE=1, DROPS=1),
     WIDE | dict(SHARED=0, LISTED=1, LONG_ROWS=1, MANY=1, LIMITED=1, ONE_NEGATIVE=1, DROPS=1),
-    WIDE | dict(SHARED=11, SEARCHES=0, MANY=1, HEAVY=1),
-    PLAIN | dict(OUTPUT="i32", PLANES=3, BOUNDED=1),
+    WIDE | dict(SHARED=11, SEARCHES=0, MANY=1, HEAVY=1, QUANTITIES=1, TARGET="i32"),
+    PLAIN | dict(OUTPUT="i32", PLANES=3, BOUNDED=1, QUANTITIES=1, TARGET="i32"),
     PLAIN | dict(OUTPUT="i32", PLANES=8, SAMPLED=1, LIMITED=1, LONG_ROWS=1),
     WIDE | dict(OUTPUT="i32", PLANES=2, SAMPLED=1, LISTED=1, TEAM_WARPS=16, SEARCHES=0, MANY=1),
     WIDE | dict(SAMPLED=1, LISTED=1, SEARCHES=0, BOUNDED=1, SHARED=11),
@@ -179,6 +179,8 @@ SPEC = Spec(n=3, m=2, grid=PatchGrid.flat(4), T=5, q=6554, N=7)
 def test_what_the_kernels_leave_out_is_refused(name):
     """A part of a spec that they do not use would else be ignored without a word."""
     text = re.sub(r"^struct Spec \{.*?^\};|//.*?$", "", kernel_texts(), flags=re.M | re.S)
+    backend = (KERNELS.parent / "backend.py").read_text()
+    text += re.search(r"^        options = \{.*?^        \}", backend, flags=re.M | re.S)[0]
     if name != "grid" and not re.search(rf"\b{name}\b", text):
         others = [dataclasses.replace(SPEC, **{name: value}) for value in (1, 2, 3)]
         assert any(CudaKind().lacks(other) for other in others), (

@@ -58,9 +58,7 @@ class CudaKind(BackendKind):
         return prediction_nanoseconds(work.spec, work.rows) >= self.PREDICTION_SECONDS * 1e9
 
     def lacks(self, spec: Spec) -> str | None:
-        if spec.drop_literals:
-            return "drop_literals"
-        return "regression" if spec.regression else None
+        return "drop_literals" if spec.drop_literals else None
 
     def device_title(self, name: str) -> str | None:
         return str(self.load(name).device.device_title(name))

@@ -151,6 +151,8 @@ class CudaBackend:
             "SAMPLED": self.spec.picks >= 0,
             "BOUNDED": self.spec.growth_limit > 0,
             "DROPS": training and self.spec.drop_clauses > 0,
+            "QUANTITIES": training and self.spec.regression,
+            "TARGET": "i32" if training and self.spec.regression else "u8",
             "ONE_NEGATIVE": training and self.spec.negatives > 0,
             "SEARCHES": int(self._layout.image_words > 0),
             # What only training asks for is left alike, so that prediction is compiled less often.
@@ -219,7 +221,7 @@ class CudaBackend:
     def train(
         self,
         data: DeviceExamples,
-        targets: NDArray[np.uint8],
+        targets: NDArray[np.uint8 | np.int32],
         scales: NDArray[np.uint64],
         order: NDArray[np.int64],
         step: int,
@@ -231,19 +233,18 @@ class CudaBackend:
             return TrainCounts(0, 0)
         with self._on_device():
             self._live_current = False
-            counts = cp.zeros(2, dtype=np.uint64)
+            counts = cp.zeros(3, dtype=np.uint64)
             size = batches.rows_of_batches(self._layout)
             for first in range(0, len(order), size):
                 part = order[first : first + size]
                 steps = {"step": step + first, "pass_step": pass_step}
                 self._train_part(data, targets, scales, part, steps, counts)
-            hits, correct = cp.asnumpy(counts)
-            return TrainCounts(int(hits), int(correct))
+            return TrainCounts(*map(int, cp.asnumpy(counts)))
 
     def _train_part(
         self,
         data: DeviceExamples,
-        targets: NDArray[np.uint8],
+        targets: NDArray[np.uint8 | np.int32],
         scales: NDArray[np.uint64],
         order: NDArray[np.int64],
         steps: dict[str, int],

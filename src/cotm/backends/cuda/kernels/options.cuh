@@ -8,6 +8,7 @@
 using Entry = COTM_ENTRY;    // of an include list: u16 where that holds all offsets, else u32
 using Sum = COTM_SUM;        // of one block's votes: i32 where no sum can leave it, else i64
 using Output = COTM_OUTPUT;  // of a clause: u8, or i32 for numbers
+using Target = COTM_TARGET;  // of an output: u8, 0 or 1, or i32, the votes that are wanted
 constexpr bool kSearches = COTM_SEARCHES;          // examples have several patches
 constexpr bool kLongRows = COTM_LONG_ROWS;         // a row of an image takes several words
 constexpr bool kMany = COTM_MANY;                  // more outputs than lanes
@@ -19,6 +20,7 @@ constexpr bool kSampled = COTM_SAMPLED;            // literals are forgotten by 
 constexpr bool kCounted = kSampled && !kSearches;  // see counted.cuh
 constexpr bool kOneNegative = COTM_ONE_NEGATIVE;   // see Spec::negatives
 constexpr bool kDrops = COTM_DROPS;                // drop_clauses is set
+constexpr bool kQuantities = COTM_QUANTITIES;      // targets are quantities, see Spec::regression
 constexpr bool kBounded = COTM_BOUNDED;            // growth_limit is set
 constexpr u32 kTeamWarps = COTM_TEAM_WARPS;        // warps that teach a clause together
 constexpr bool kTogether = kTeamWarps > 1;

@@ -71,9 +71,9 @@ __device__ __forceinline__ Crew divide_warps(u32 m) {
 
 // What a warp remembers from turn to turn.
 struct Progress {
-  u64 hits, correct;   // of the last worker of block 0
-  u32 chosen;          // clauses on the list
-  u32 added, removed;  // without a list: a bit for each of a worker's clauses
+  u64 hits, correct, missed;  // of the last worker of block 0
+  u32 chosen;                 // clauses on the list
+  u32 added, removed;         // without a list: a bit for each of a worker's clauses
 };
 
 // A meeting of all warps but the pollers. NVIDIA's racecheck does not understand it: where
@@ -123,7 +123,7 @@ __device__ __forceinline__ void collect_votes(Trainer& t, const Crew& crew, u32 
 #pragma unroll 1
   for (u32 i = threadIdx.x; i < m; i += 32 * crew.pollers) {
     const u32 slot = turn % 2 * m + i;
-    const u8 target = task.targets[u64{turn} * m + i];
+    const Target target = target_of(t, turn, i);
     const u64 factors[2] = {scale[0], scale[1]};
     const i64 votes = collect(task.ballot + slot, t.outputs.before[slot]);
     t.outputs.total[slot] = votes;
@@ -270,7 +270,7 @@ __device__ __forceinline__ void work_ahead(const Trainer& t, const Crew& crew, P
     if (helper == 0) t.shared->chosen = 0;
   }
   if (blockIdx.x == 0 && crew.worker == crew.workers - 1 && next > 1) {
-    count(t, turn - 1, progress.hits, progress.correct);
+    count(t, turn - 1, progress.hits, progress.correct, progress.missed);
   }
 }
 
@@ -343,10 +343,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
     __syncthreads();
   }
   if (blockIdx.x == 0 && crew.warp == crew.warps - 1) {
-    count(t, task.count - 1, progress.hits, progress.correct);
+    count(t, task.count - 1, progress.hits, progress.correct, progress.missed);
     if (lane_index() == 0) {
       task.counts[0] += progress.hits;
       task.counts[1] += progress.correct;
+      task.counts[2] += progress.missed;
     }
   }
   store_state(t, home);

@@ -105,13 +105,13 @@ struct Machine {
 
 // What one launch of `train` learns from.
 struct Task {
-  const u32* batches;  // [batch][words]
-  const u32* images;   // [batch][32][image_words]
-  const u32* packed;   // [count][features in words]: the bits of each example, if planes need them
-  const u8* targets;   // [count][m], in the order of presentation
-  const u64* scales;   // [count][2] or [1][2]
-  u64* ballot;         // [2][m], zero at the start
-  u64* counts;         // hits, correct
+  const u32* batches;   // [batch][words]
+  const u32* images;    // [batch][32][image_words]
+  const u32* packed;    // [count][features in words]: the bits of each example, if planes need them
+  const void* targets;  // Target [count][m], in the order of presentation
+  const u64* scales;    // [count][2] or [1][2]
+  u64* ballot;          // [2][m], zero at the start
+  u64* counts;          // hits, correct; of quantities the third: votes too few or too many
   u64 step;
   u64 pass_step;  // at which the pass began
   u32 count;

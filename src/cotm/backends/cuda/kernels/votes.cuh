@@ -93,17 +93,27 @@ __device__ __forceinline__ u64 scaled(const Machine& machine, u64 distance, u64 
   return quotient;
 }
 
-// Below which random number a pair of output i is selected: how far its votes are from the target.
-__device__ void set_thresholds(Trainer& t, u32 i, i64 votes, u8 target, const u64* scale) {
+// The target of an output in one of the turns.
+__device__ __forceinline__ Target target_of(const Trainer& t, u32 turn, u32 i) {
+  return static_cast<const Target*>(t.task.targets)[u64{turn} * t.machine.spec.m + i];
+}
+
+// Below which random number a pair of output i is selected: how far its votes are from what it
+// wants, which for classes is the margin, and of quantities as many votes as the target says.
+__device__ void set_thresholds(Trainer& t, u32 i, i64 votes, Target target, const u64* scale) {
   const Machine& machine = t.machine;
-  const i64 clipped = min(max(votes, -machine.spec.T), machine.spec.T);
-  const u64 distance =
-      static_cast<u64>(target ? machine.spec.T - clipped : machine.spec.T + clipped);
-  const u64 factor1 = machine.spec.e_scales_type2 || target ? scale[0] : scale[1];
+  const i64 T = machine.spec.T;
+  const i64 missing = static_cast<i64>(target) - votes;
+  const i64 clipped = min(max(votes, -T), T);
+  const u8 more = kQuantities ? missing > 0 : target != 0;
+  const u64 distance = static_cast<u64>(kQuantities ? min(missing < 0 ? -missing : missing, 2 * T)
+                                        : more      ? T - clipped
+                                                    : T + clipped);
+  const u64 factor1 = machine.spec.e_scales_type2 || more ? scale[0] : scale[1];
   const u64 factor2 = machine.spec.e_scales_type2 ? scale[1] : factor1;
   t.outputs.threshold[i] = scaled(machine, distance, factor1);
   t.outputs.threshold[machine.spec.m + i] = scaled(machine, distance, factor2);
-  t.outputs.target[i] = target;
+  t.outputs.target[i] = more;
 }
 
 // The part of a turn's draw of one output that falls to an output, see Purpose kNegative.
@@ -143,15 +153,25 @@ __device__ void keep_one_negative(const Trainer& t) {
 }
 
 // How well the votes met the targets of an earlier turn; lanes of one warp.
-__device__ __forceinline__ void count(const Trainer& t, u32 turn, u64& hits, u64& correct) {
+__device__ __forceinline__ void count(const Trainer& t, u32 turn, u64& hits, u64& correct,
+                                      u64& missed) {
   const u32 m = t.machine.spec.m;
   const i64* total = t.outputs.total + turn % 2 * m;
-  const u8* target = t.task.targets + static_cast<u64>(turn) * m;
+  if constexpr (kQuantities) {
+    u64 off = 0;
+    for (u32 i = lane_index(); i < m; i += 32) {
+      const i64 missing = static_cast<i64>(target_of(t, turn, i)) - total[i];
+      off += static_cast<u64>(missing < 0 ? -missing : missing);
+    }
+    for (u32 s = 16; s; s /= 2) off += __shfl_xor_sync(kAll, off, s);
+    missed += off;
+    return;
+  }
   i64 best = 0;
   u32 winner = m, met = 0;
   for (u32 i = lane_index(); i < m; i += 32) {
     if (winner == m || total[i] > best) best = total[i], winner = i;
-    met += (total[i] >= 0) == (target[i] == 1);
+    met += (total[i] >= 0) == (target_of(t, turn, i) == 1);
   }
   for (u32 s = 16; s; s /= 2) {
     const i64 other = __shfl_xor_sync(kAll, best, s);
@@ -160,6 +180,6 @@ __device__ __forceinline__ void count(const Trainer& t, u32 turn, u64& hits, u64
       best = other, winner = rival;
     }
   }
-  hits += target[winner];
+  hits += target_of(t, turn, winner);
   correct += warp_reduce<kSum>(met);
 }
