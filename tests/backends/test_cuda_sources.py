@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers import why_missing
 
@@ -40,18 +41,18 @@ def nvcc():
 PLAIN = dict(
     ENTRY="u16", SUM="i32", OUTPUT="u8", SHARED=255, LISTED=0, TEAM_WARPS=1, SEARCHES=1,
     LONG_ROWS=0, MANY=0, LIMITED=0, HEAVY=0, PLANES=1, SAMPLED=0, BOUNDED=0,
-    ONE_NEGATIVE=0, DROPS=0, QUANTITIES=0, TARGET="u8",
+    ONE_NEGATIVE=0, DROPS=0, QUANTITIES=0, TARGET="u8", SLEEPS=0,
 )  # fmt: skip
 WIDE = PLAIN | dict(ENTRY="u32", SUM="i64")
 VARIANTS = [
     PLAIN,
     PLAIN | dict(SHARED=127, LISTED=1, HEAVY=1, ONE_NEGATIVE=1, DROPS=1),
-    WIDE | dict(SHARED=0, LISTED=1, LONG_ROWS=1, MANY=1, LIMITED=1, ONE_NEGATIVE=1, DROPS=1),
+    WIDE | dict(SHARED=0, LISTED=1, LONG_ROWS=1, MANY=1, LIMITED=1, ONE_NEGATIVE=1, SLEEPS=1),
     WIDE | dict(SHARED=11, SEARCHES=0, MANY=1, HEAVY=1, QUANTITIES=1, TARGET="i32"),
-    PLAIN | dict(OUTPUT="i32", PLANES=3, BOUNDED=1, QUANTITIES=1, TARGET="i32"),
-    PLAIN | dict(OUTPUT="i32", PLANES=8, SAMPLED=1, LIMITED=1, LONG_ROWS=1),
-    WIDE | dict(OUTPUT="i32", PLANES=2, SAMPLED=1, LISTED=1, TEAM_WARPS=16, SEARCHES=0, MANY=1),
-    WIDE | dict(SAMPLED=1, LISTED=1, SEARCHES=0, BOUNDED=1, SHARED=11),
+    PLAIN | dict(OUTPUT="i32", PLANES=3, BOUNDED=1, QUANTITIES=1, TARGET="i32", SLEEPS=1),
+    PLAIN | dict(OUTPUT="i32", PLANES=8, SAMPLED=1, LIMITED=1, LONG_ROWS=1, SLEEPS=1),
+    WIDE | dict(OUTPUT="i32", PLANES=2, SAMPLED=1, LISTED=1, TEAM_WARPS=16, SEARCHES=0, SLEEPS=1),
+    WIDE | dict(SAMPLED=1, LISTED=1, SEARCHES=0, BOUNDED=1, SHARED=11, MANY=1),
 ]
 
 
@@ -235,6 +236,24 @@ def test_randomness_gives_the_vectors_on_the_processor(tmp_path):
 
 
 # Layouts --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("features", [1, 5, 31, 32, 33, 70])
+@pytest.mark.parametrize("picks", [-1, 65_536])
+def test_a_mask_lies_as_the_literals_of_a_row_do(features, picks):
+    spec = Spec(n=1, m=1, grid=PatchGrid.flat(features), T=1, q=0, N=1, picks=picks)
+    sizes = Sizes.of(spec, BatchLayout.of(spec.grid))
+    for literal in range(2 * features):
+        mask = layout.awake_mask(sizes, np.arange(2 * features) == literal)
+        negated, feature = divmod(literal, features)
+        if picks < 0:  # a byte per literal, of a feature and of its negation by turns
+            expected = np.zeros(sizes.row, dtype=np.uint8)
+            expected[2 * feature + negated] = 255
+        else:  # a bit per literal, those of features first
+            words = np.zeros(sizes.unit_words, dtype="<u4")
+            words[feature // 32 + negated * sizes.unit_words // 2] = 1 << feature % 32
+            expected = words.view(np.uint8)
+        np.testing.assert_array_equal(mask, expected)
 
 
 def test_a_search_sees_every_column():

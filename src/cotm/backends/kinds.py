@@ -57,9 +57,6 @@ class CudaKind(BackendKind):
             return step >= self.STEP_NANOSECONDS and step * work.rows >= self.PASS_SECONDS * 1e9
         return prediction_nanoseconds(work.spec, work.rows) >= self.PREDICTION_SECONDS * 1e9
 
-    def lacks(self, spec: Spec) -> str | None:
-        return "drop_literals" if spec.drop_literals else None
-
     def device_title(self, name: str) -> str | None:
         return str(self.load(name).device.device_title(name))
 

@@ -16,9 +16,20 @@ from ...core.gpu_arrays import on_gpu
 from ...core.spec import Spec
 from ...core.system import format_bytes
 from ..protocol import ClauseOutputs, TrainCounts, output_type
+from ..reference import awake_literals
 from . import batches, device
 from .batches import DeviceExamples
-from .layout import BATCH, HEAD, PATCH, BatchLayout, LaunchLayout, Sizes, fill_spec, fill_struct
+from .layout import (
+    BATCH,
+    HEAD,
+    PATCH,
+    BatchLayout,
+    LaunchLayout,
+    Sizes,
+    awake_mask,
+    fill_spec,
+    fill_struct,
+)
 from .sources import CONSTANTS
 
 _SLICE = CONSTANTS["kSlice"]
@@ -62,6 +73,7 @@ class CudaBackend:
         self._largest = int(np.abs(weights.astype(np.int64)).max(initial=0))
         self._machine = self._parameters(sizes)
         self._lists_current = self._live_current = False
+        self._slept_at: int | None = -1  # the pass whose literals sleep; -1: not known yet
 
     # The device --------------------------------------------------------------------------
 
@@ -96,6 +108,7 @@ class CudaBackend:
             "is_chosen": (n // 32 + launch.blocks + 1) * 4,
             "outputs": 0 if launch.holds("outputs") else launch.blocks * sizes.outputs,
             "fresh": fresh * 4 if self.spec.max_literals else 0,
+            "awake": sizes.awake if self.spec.drop_literals else 0,
             "live": n * 4,
         }
         needed, free = sum(sizes_of.values()) + 4 * n * self.spec.m, device.free_memory()
@@ -153,6 +166,7 @@ class CudaBackend:
             "DROPS": training and self.spec.drop_clauses > 0,
             "QUANTITIES": training and self.spec.regression,
             "TARGET": "i32" if training and self.spec.regression else "u8",
+            "SLEEPS": self.spec.drop_literals > 0,
             "ONE_NEGATIVE": training and self.spec.negatives > 0,
             "SEARCHES": int(self._layout.image_words > 0),
             # What only training asks for is left alike, so that prediction is compiled less often.
@@ -251,7 +265,7 @@ class CudaBackend:
         counts: Any,
     ) -> None:
         launch, spec = self.launch, self.spec
-        self._list_literals()
+        self._list_literals(steps["pass_step"])
         one_scale = len(scales) == 1
         sliced = batches.sliced(self._index, self._layout, data, order)
         none = cp.empty(0, dtype=np.uint32)
@@ -294,8 +308,17 @@ class CudaBackend:
     def _launch(self, name: str, threads: int, *arguments: Any) -> None:
         device.launch_kernel(self._kernel(name), threads, self._machine, *arguments)
 
-    def _list_literals(self) -> None:
-        """Make the include lists of all clauses, if their rows were loaded since."""
+    def _list_literals(self, pass_step: int | None = None) -> None:
+        """Make the include lists of all clauses, if their rows were loaded since.
+
+        Those of a pass are without the literals that sleep in it.
+        """
+        if self.spec.drop_literals and pass_step != self._slept_at:
+            known = np.ones(self.spec.grid.n_literals, dtype=np.bool_)
+            if pass_step is not None:
+                known = awake_literals(self.spec, pass_step)
+            cp.copyto(self._arrays["awake"], cp.asarray(awake_mask(self._sizes, known)))
+            self._slept_at, self._lists_current = pass_step, False
         if not self._lists_current:
             self._launch("list_literals", 32 * self.spec.n)
             self._lists_current = True

@@ -128,6 +128,11 @@ class Sizes:
         )
 
     @property
+    def awake(self) -> int:
+        """Bytes of the mask of literals that do not sleep."""
+        return _WORD * self.unit_words or self.row
+
+    @property
     def entry(self) -> str:
         """The type of a list's entries."""
         return "u32" if self.wide else "u16"
@@ -136,6 +141,18 @@ class Sizes:
     def lists(self) -> int:
         """Bytes of a clause's lists."""
         return 2 * self.capacity * (4 if self.wide else 2)
+
+
+def awake_mask(sizes: Sizes, known: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """The array ``awake`` of struct Machine: which literals count, in the form of a row."""
+    of_features = known.reshape(2, -1)  # and of their negations
+    mask = np.zeros(sizes.awake, dtype=np.uint8)
+    if sizes.unit_words:
+        bits = np.packbits(of_features, axis=1, bitorder="little")
+        mask.reshape(2, -1)[:, : bits.shape[1]] = bits
+    else:
+        mask[: known.size] = np.where(of_features.T.reshape(-1), 255, 0)
+    return mask
 
 
 @dataclass(frozen=True)

@@ -163,6 +163,12 @@ __device__ __forceinline__ u32* row_of(const Machine& machine, const Clauses& cl
   return reinterpret_cast<u32*>(clauses.rows + static_cast<u64>(local) * machine.row_bytes);
 }
 
+// Word k of a row of bytes without the literals that sleep, which count as excluded. Only the signs
+// of what is left mean something.
+__device__ __forceinline__ u32 awake_pair(const Machine& machine, const u32* row, u32 k) {
+  return kSleeps ? row[k] | ~machine.awake[k] : row[k];
+}
+
 // Whether a clause includes a position feature, and its negation.
 struct Included {
   bool beyond, within;
@@ -182,9 +188,11 @@ __device__ __forceinline__ Included included_position(const Machine& machine, co
   if constexpr (kSampled) {
     const u32 words = feature_words(machine);
     const u32* signs = row + 14 * words;  // of the features, and then of their negations
-    return {!(signs[f / 32] >> f % 32 & 1), !(signs[words + f / 32] >> f % 32 & 1)};
+    u32 in = ~signs[f / 32], negated_in = ~signs[words + f / 32];
+    if (kSleeps) in &= machine.awake[f / 32], negated_in &= machine.awake[words + f / 32];
+    return {(in >> f % 32 & 1) != 0, (negated_in >> f % 32 & 1) != 0};
   } else {
-    const u32 pair = row[f / 2] >> f % 2 * 16;
+    const u32 pair = awake_pair(machine, row, f / 2) >> f % 2 * 16;
     return {!(pair & 0x80), !(pair & 0x8000)};
   }
 }
@@ -278,7 +286,7 @@ __device__ __forceinline__ void rebuild(const Machine& machine, const Clauses& c
 #pragma unroll 1
   for (u32 first = start; first < end; first += 32) {
     const u32 k = first + lane_index();
-    u32 in = k < end ? ~row[k] & 0x80808080u : 0;
+    u32 in = k < end ? ~awake_pair(machine, row, k) & 0x80808080u : 0;
     if (k == start && machine.positions % 2) in &= 0xFFFF0000u;  // a feature before the content
     if (!__any_sync(kAll, in)) continue;
 #pragma unroll

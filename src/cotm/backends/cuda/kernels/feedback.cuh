@@ -111,6 +111,13 @@ __device__ __forceinline__ u32 window_bytes(const Machine& machine, u32 feature)
   return feature + 1 < machine.positions ? kAll : feature < machine.positions ? 0xFFFFu : 0u;
 }
 
+// Two features with their negations, of which those that sleep stay as they were.
+__device__ __forceinline__ u32 without_sleeping(const Machine& machine, u32 feature, u32 before,
+                                                u32 after) {
+  const u32 awake = feature < machine.features ? machine.awake[feature / 2] : 0;
+  return (after & awake) | (before & ~awake);
+}
+
 // Moves the entries of a clause's row within the memory's bounds, and edits its lists for the
 // literals that come and go. Returns how its literals changed.
 __device__ __forceinline__ u32 update_row(const Trainer& t, u32 local, const Feedback& feedback,
@@ -144,6 +151,7 @@ __device__ __forceinline__ u32 update_row(const Trainer& t, u32 local, const Fee
       }
       // The last feature may stand alone; what lies beside it stays excluded.
       if (feature + 1 >= machine.features) after |= 0xFFFF0000u;
+      if (kSleeps) after = without_sleeping(machine, feature, before[j], after);
       if (feature < machine.features) row[feature / 2] = after;
       flips[j] = feature < machine.features ? (before[j] ^ after) & 0x80808080u : 0;
       added |= flips[j] & before[j];

@@ -51,6 +51,7 @@ struct Unit {
   u32 feature;  // the first
   u32 negated;  // 0 or 1
   u32 valid;    // a bit per literal that is no padding
+  u32 awake;    // and does not sleep
 };
 
 __device__ __forceinline__ Unit unit_at(const Machine& machine, u32 index) {
@@ -58,7 +59,8 @@ __device__ __forceinline__ Unit unit_at(const Machine& machine, u32 index) {
   const bool negated = index >= words;
   const u32 feature = 32 * (index - (negated ? words : 0));
   const u32 rest = machine.features - feature;
-  return {index, feature, negated, rest < 32 ? (1u << rest) - 1 : kAll};
+  const u32 valid = rest < 32 ? (1u << rest) - 1 : kAll;
+  return {index, feature, negated, valid, kSleeps ? valid & machine.awake[index] : valid};
 }
 
 // 32 entries of a row.
@@ -120,7 +122,7 @@ __device__ __forceinline__ void rebuild_sliced(const Machine& machine, const Cla
 #pragma unroll 1
   for (u32 u = team.thread(); u < units; u += team.threads()) {
     const Unit unit = unit_at(machine, u);
-    u32 in = ~row[(kBits - 1) * units + u] & unit.valid;
+    u32 in = ~row[(kBits - 1) * units + u] & unit.awake;
     if (unit.feature < machine.positions) {
       const u32 before = machine.positions - unit.feature;  // features before the content
       in &= before < 32 ? kAll << before : 0;

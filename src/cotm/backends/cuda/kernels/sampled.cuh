@@ -40,8 +40,8 @@ __device__ __forceinline__ void teach(const Trainer& t, const Team& team, u32 lo
     Sliced entries;
     entries.load(row, units, unit.index);
     const u32 before = entries.signs();
-    const u32 is_true = (unit.negated ? ~bits : bits) & unit.valid;
-    const u32 is_open = ~is_true & before & unit.valid;
+    const u32 is_true = (unit.negated ? ~bits : bits) & unit.awake;
+    const u32 is_open = ~is_true & before & unit.awake;
 #pragma unroll 1
     for (i32 round = 0; round < rounds; ++round) {
       entries.move(machine.spec, (round < up ? is_true : 0) | (round < open ? is_open : 0),
@@ -54,14 +54,14 @@ __device__ __forceinline__ void teach(const Trainer& t, const Team& team, u32 lo
   }
 }
 
-// Takes 1 from some literals of a unit.
+// Takes 1 from some literals of a unit. What was picked of those that sleep is lost.
 __device__ __forceinline__ void forget_literals(const Machine& machine, const Team& team, u32* row,
                                                 u32 index, u32 literals) {
   const u32 units = 2 * feature_words(machine);
   Sliced entries;
   entries.load(row, units, index);
   const u32 before = entries.signs();
-  entries.move(machine.spec, 0, literals);
+  entries.move(machine.spec, 0, kSleeps ? literals & machine.awake[index] : literals);
   entries.store(row, units, index);
   note(team.notes, unit_at(machine, index), before ^ entries.signs(), before);
 }

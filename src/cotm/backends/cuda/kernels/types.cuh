@@ -91,6 +91,8 @@ struct Machine {
   u8* outputs;         // [blocks][output_bytes]: scratch per output
   u32* fresh;          // [warps][4 * row words]: scratch of max_literals
   const u32* offsets;  // [content features]: words between a patch's first bit and the feature
+  const u32* awake;    // of a row, if kSleeps: bytes of literals that do not sleep, all their bits
+                       // set; or their bits, a word for each unit of planes.cuh
   double per_full;     // 1 / (2 T)
   Spec spec;
   u32 features, positions;  // of a patch; the first `positions` tell where it lies
