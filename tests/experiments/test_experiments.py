@@ -317,6 +317,22 @@ def test_records(tmp_path, monkeypatch):
     assert "FPTM" in (tmp_path / "records-quick" / "table.md").read_text()
 
 
+def test_records_of_one_data_set_and_size(tmp_path, monkeypatch):
+    monkeypatch.setitem(
+        records.COLLECTIONS,
+        "imdb",
+        dataclasses.replace(records.COLLECTIONS["imdb"], load=few_reviews),
+    )
+    monkeypatch.setattr(records, "_WORDS", {"n_features": 20, "n_grams": 2, "min_texts": 2})
+    arguments = ("records-imdb", "--clauses", "20", "--quick")
+    code, output = reproduce(tmp_path, *arguments)
+    assert code == 0, output
+    rows = json.loads((tmp_path / "records-imdb-quick" / "results.json").read_text())["rows"]
+    assert [(row["data"], row["clauses"]) for row in rows] == [("imdb", 20)]
+    code, output = reproduce(tmp_path, "records-imdb", "--clauses", "21")
+    assert code != 0 and "no record with 21 clauses; there are 2, 20, 200" in output
+
+
 def test_every_record_can_be_made():
     """Settings that no classifier takes would else be found after hours."""
     for name, collection in records.COLLECTIONS.items():

@@ -84,10 +84,14 @@ EXPERIMENTS = {
         partial(better_settings.run, data_set="fashion-mnist"),
     ),
     "records": Experiment(
-        "The best settings found: five data sets, from few graded clauses to many.",
-        records.run,
-        takes_clauses=False,
+        "The best settings found: five data sets, from few graded clauses to many.", records.run
     ),
+    **{
+        f"records-{name}": Experiment(
+            f"The same for {collection.title} alone.", partial(records.run, names=(name,))
+        )
+        for name, collection in records.COLLECTIONS.items()
+    },
 }
 
 

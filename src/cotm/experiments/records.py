@@ -111,10 +111,10 @@ def run(runs: Runs, report: Report, *, names: tuple[str, ...] = tuple(COLLECTION
     """Train every record that is not finished yet, and write the table."""
     quick = runs.options.quick
     rows = []
-    for name in _QUICK_SETS if quick else names:
+    for name, chosen in _chosen(runs, names).items():
         collection = COLLECTIONS[name]
         data = _bits(collection, quick)
-        for record in collection.records[:1] if quick else collection.records:
+        for record in chosen[:1] if quick else chosen:
             rows.append(_row(runs, name, collection, record, data))
     notes = [
         "Gray and colour images as levels and edges (`EdgeThermometer`), looked at as a whole; "
@@ -132,6 +132,23 @@ def run(runs: Runs, report: Report, *, names: tuple[str, ...] = tuple(COLLECTION
     ]
     report.write("Records, from few clauses to many", rows, notes, runs.computers)
     report.figure(lambda axes: _draw(axes, rows))
+
+
+def _chosen(runs: Runs, names: tuple[str, ...]) -> dict[str, list[Record]]:
+    """The records of each data set that has some, with as many clauses as were asked for."""
+    quick, asked = runs.options.quick, runs.options.clauses
+    tried = [name for name in names if not quick or len(names) == 1 or name in _QUICK_SETS]
+    found = {
+        name: [r for r in COLLECTIONS[name].records if asked is None or r.n_clauses in asked]
+        for name in tried
+    }
+    if asked is not None and not any(found.values()):
+        known = sorted({record.n_clauses for name in tried for record in COLLECTIONS[name].records})
+        raise ValueError(
+            f"there is no record with {' or '.join(map(str, asked))} clauses; there are "
+            f"{', '.join(map(str, known))}"
+        )
+    return {name: records for name, records in found.items() if records}
 
 
 def _bits(collection: Collection, quick: bool) -> Data:
