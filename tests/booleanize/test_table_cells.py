@@ -291,7 +291,7 @@ def test_texts_of_moments_are_exact(dtype, counts, unit):
 def test_far_moments_keep_their_gaps():
     values = np.array([-(2**62), -(2**53) - 7, 2**54, 2**54 + 64, 2**62]) / 1e6
     middle = values[:-1] / 2 + values[1:] / 2
-    rounded = round_seconds(middle, values)
+    rounded = round_seconds(middle, days=False)
     assert ((values[:-1] <= rounded) & (rounded < values[1:])).all()
 
 

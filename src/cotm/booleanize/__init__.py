@@ -7,6 +7,7 @@ from .histograms import GradientHistogram
 from .image_base import ImageBooleanizer
 from .images import AdaptiveGaussianThreshold, ImageThermometer
 from .state import booleanizer_from_state, is_own
+from .summaries import Recount, TableSummary
 from .tabular import Booleanizer, Categories, Thermometer
 from .text import SetOfWords
 
@@ -19,7 +20,9 @@ __all__ = [
     "GradientHistogram",
     "ImageBooleanizer",
     "ImageThermometer",
+    "Recount",
     "SetOfWords",
+    "TableSummary",
     "Thermometer",
     "bit_features_of",
     "booleanizer_from_state",

@@ -13,23 +13,23 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.checks import check_number
 from ..core.decoding import expect, expect_keys, expect_type
 from .compiled import CompiledCodes
 from .described import Description, with_description
 from .descriptions import BitFeature
 from .encodings import CategoryCode, ColumnCode, NumberCode, pack_codes, unpack_codes
-from .frames import Table, default_names, is_number_text, read_table, row_text
+from .frames import (
+    Table,
+    default_names,
+    names_message,
+    read_table,
+    row_text,
+)
+from .odd_columns import warn_of_many_texts, warn_of_odd_texts, warn_of_rounded_integer
 from .packing import VERSION
+from .summaries import TableSummary
 from .thresholds import compare_sparse
-
-# A column with more different texts than this probably holds names of rows, or prose.
-_MANY_TEXTS = 1000
-# A column with at least so many different numbers probably holds quantities, and texts among them,
-# if there is at most one for so many numbers, are probably mistakes.
-_MANY_NUMBERS = 20
-_NUMBERS_PER_ODD_TEXT = 20
-# How many names a message shows.
-_MOST_NAMES = 5
 
 
 class TableBooleanizer(TransformerMixin, BaseEstimator):
@@ -37,6 +37,8 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
 
     # The codes that a fitted transformer of this class can have.
     _codes: tuple[type[ColumnCode], ...]
+    # What it makes of columns, as a TableSummary has it.
+    _takes: str
 
     codes_: list[ColumnCode]
     sparse_: bool
@@ -48,6 +50,10 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
 
     def _learn(self, table: Table) -> list[ColumnCode]:
         """The code of each column of a training table."""
+        raise NotImplementedError
+
+    def _learn_summary(self, summary: TableSummary) -> list[ColumnCode]:
+        """The code of each column of a table that was summarised."""
         raise NotImplementedError
 
     def _checked_params(self) -> dict[str, int]:
@@ -89,18 +95,85 @@ class TableBooleanizer(TransformerMixin, BaseEstimator):
         return self._transform_table(table)
 
     def _fit_table(self, table: Table) -> None:
-        if table.shape[0] == 0 or table.shape[1] == 0:
-            what = "sample" if table.shape[0] == 0 else "feature"
-            # The words of scikit-learn, which its own checks look for.
-            raise ValueError(
-                f"Found array with 0 {what}(s) (shape={table.shape}) "
-                "while a minimum of 1 is required."
-            )
+        _require_some(table.shape)
         codes = self._learn(table)
-        _warn_of_many_texts(table, codes)
-        _warn_of_odd_texts(table, codes)
-        _warn_of_rounded_integers(table, codes)
+        columns = table.columns
+        warn_of_many_texts([column.name for column in columns], codes)
+        warn_of_odd_texts(
+            [column.name for column in columns],
+            codes,
+            lambda index, text: f" ({row_text(columns[index].plain().index(text))})",
+        )
+        numbers = [code.type in ("number", "bit") for code in codes]
+        for column, is_number in zip(columns, numbers, strict=False):
+            warn_of_rounded_integer(column.name, column.rounded_integer() if is_number else None)
         self._adopt(codes, table.names, sparse=table.matrix is not None)
+
+    def summary(self) -> TableSummary:
+        """Begin a summary of a table that comes in parts, for :meth:`fit_summary`.
+
+        Returns
+        -------
+        cotm.booleanize.TableSummary
+            An empty one: ``update`` it with parts of the table, ``merge`` it with others.
+        """
+        return TableSummary(self._takes, self._checked_params().get("n_bits", 1))
+
+    def fit_summary(self, summary: TableSummary) -> Any:
+        """Learn how each column becomes bits from what a summary says of the table.
+
+        Parameters
+        ----------
+        summary : cotm.booleanize.TableSummary
+            Begun by :meth:`summary`. If it is exact, the result is that of :meth:`fit`.
+
+        Returns
+        -------
+        self
+        """
+        _require_some((summary.n_rows, summary.n_columns or 1))
+        codes, names = self._learn_summary(summary), summary.column_names()
+        warn_of_many_texts(names, codes)
+        warn_of_odd_texts(names, codes, lambda index, text: "")
+        for code, seen in zip(codes, summary.columns, strict=False):
+            is_number = code.type in ("number", "bit")
+            warn_of_rounded_integer(seen.name, seen.rounded if is_number else None)
+        self._adopt(codes, summary.names, sparse=summary.sparse)
+        return self
+
+    def fit_batches(self, batches: Any, *, rank_error: float = 0.0) -> Any:
+        """Learn how each column becomes bits from a table that comes in parts.
+
+        Memory is bounded, however many parts there are.
+
+        Parameters
+        ----------
+        batches : iterable of tables, or function without arguments that returns one
+            Read twice, rarely more often; a generator can be read once only.
+        rank_error : float, default=0.0
+            What thresholds may be off by: so large a share of a column's cells may lie between a
+            threshold and its place. With 0 they are those of :meth:`fit` on all rows at once; then
+            a generator will do only where columns have few different values.
+
+        Returns
+        -------
+        self
+        """
+        check_number("rank_error", rank_error, 0.0, 1.0)
+        passes = batches if callable(batches) else functools.partial(iter, batches)
+        summary = self.summary()
+        for part in passes():
+            summary.update(part)
+        while not summary.is_exact and (
+            rank_error == 0 or summary.rank_errors().max() > rank_error
+        ):
+            if not callable(batches) and iter(batches) is batches:
+                _refuse_one_pass(summary)
+            recount = summary.recount()
+            for part in passes():
+                recount.update(part)
+            summary.refine(recount)
+        return self.fit_summary(summary)
 
     def _adopt(self, codes: list[ColumnCode], names: list[str] | None, *, sparse: bool) -> None:
         self.codes_ = codes
@@ -309,69 +382,20 @@ def _describe_codes(codes: list[ColumnCode], names: list[str], sparse: bool) -> 
     ]
 
 
-def _warn_of_many_texts(table: Table, codes: list[ColumnCode]) -> None:
-    counts = [
-        (column.name, sum(isinstance(value, str) for value in code.categories))
-        for column, code in zip(table.columns, codes, strict=False)
-    ]
-    many = [f"{name!r} ({count:,})" for name, count in counts if count > _MANY_TEXTS]
-    if many:
-        warnings.warn(
-            f"text with more than {_MANY_TEXTS:,} different values becomes a bit for each: column "
-            f"{', '.join(many[:_MOST_NAMES])}{', ...' if len(many) > _MOST_NAMES else ''}; drop "
-            "what names rows, put rare values together, or use a vectorizer such as "
-            "CountVectorizer(binary=True) for prose",
-            UserWarning,
-            stacklevel=4,
+def _require_some(shape: tuple[int, int]) -> None:
+    if 0 in shape:
+        what = "sample" if shape[0] == 0 else "feature"
+        # The words of scikit-learn, which its own checks look for.
+        raise ValueError(
+            f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
         )
 
 
-def _warn_of_odd_texts(table: Table, codes: list[ColumnCode]) -> None:
-    """Name a text that makes categories of a column which otherwise holds numbers."""
-    for column, code in zip(table.columns, codes, strict=False):
-        texts = [value for value in code.categories if isinstance(value, str)]
-        odd = [text for text in texts if not is_number_text(text)]
-        numbers = len(code.categories) - len(odd)
-        if odd and numbers >= _MANY_NUMBERS and len(odd) <= numbers // _NUMBERS_PER_ODD_TEXT:
-            row = column.plain().index(odd[0])
-            warnings.warn(
-                f"column {column.name!r} holds {numbers:,} different numbers and the text "
-                f"{odd[0]!r} ({row_text(row)}), so all of them become categories; correct the "
-                "text, or make it missing (NaN)",
-                UserWarning,
-                stacklevel=4,
-            )
-
-
-def _warn_of_rounded_integers(table: Table, codes: list[ColumnCode]) -> None:
-    for column, code in zip(table.columns, codes, strict=False):
-        rounded = column.rounded_integer() if code.type in ("number", "bit") else None
-        if rounded is not None:
-            warnings.warn(
-                f"column {column.name!r} holds integers beyond 2**53 such as {rounded}, which are "
-                "rounded to float64, so that neighbours become equal; subtract an offset first, "
-                "or, if they are names rather than quantities, drop the column or turn it into "
-                "text",
-                UserWarning,
-                stacklevel=4,
-            )
-
-
-def names_message(names: list[str], fitted: list[str]) -> str:
-    """What is wrong with the names of columns, in the words of scikit-learn."""
-    unexpected = sorted({*names} - {*fitted})
-    missing = sorted({*fitted} - {*names})
-    message = "The feature names should match those that were passed during fit.\n"
-    if unexpected:
-        message += "Feature names unseen at fit time:\n" + _bullets(unexpected)
-    if missing:
-        message += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
-    if not unexpected and not missing:
-        message += "Feature names must be in the same order as they were in fit.\n"
-    return message
-
-
-def _bullets(names: list[str]) -> str:
-    """The first names, one to a line."""
-    lines = "".join(f"- {name}\n" for name in names[:_MOST_NAMES])
-    return lines + ("- ...\n" if len(names) > _MOST_NAMES else "")
+def _refuse_one_pass(summary: TableSummary) -> None:
+    errors = summary.rank_errors()
+    worst = int(errors.argmax())
+    raise ValueError(
+        f"exact thresholds take a second pass, but batches can be read once only; after one, those "
+        f"of column {summary.column_names()[worst]!r} may be off by {errors[worst]:.2g} of its "
+        "cells; pass a list or a function that begins anew, or set rank_error to what will do"
+    )

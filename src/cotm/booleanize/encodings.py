@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -13,7 +14,13 @@ from ..core.decoding import expect, expect_array, expect_keys, expect_type
 from .descriptions import BitFeature, threshold_features, value_texts
 from .frames import MEASURES, Column, Plain, Quantities, row_text
 from .packing import pack_groups, unpack_groups
-from .thresholds import Thresholds, learn_sparse_thresholds, learn_thresholds, round_seconds
+from .thresholds import (
+    Thresholds,
+    learn_sparse_thresholds,
+    learn_thresholds,
+    round_seconds,
+    whole_days,
+)
 
 _NO_THRESHOLDS = np.empty(0)
 _BIT_THRESHOLDS = np.full(1, 0.5)
@@ -243,7 +250,9 @@ def number_codes(columns: list[Quantities], n_bits: int) -> list[NumberCode]:
         NumberCode(
             missing=bool(gone.any()),
             type=measure,
-            thresholds=thresholds if is_number else round_seconds(thresholds, values),
+            thresholds=thresholds
+            if is_number
+            else round_seconds(thresholds, days=whole_days(values)),
         )
         for (measure, _), (values, _), gone, thresholds, is_number in zip(
             columns, groups, absent, learned, are_numbers, strict=True
@@ -264,20 +273,46 @@ def sparse_codes(matrix: Any, n_bits: int) -> list[NumberCode]:
 
 def category_code(column: Column) -> CategoryCode:
     """Code with one bit per distinct value of a column."""
+    return category_code_of(*distinct_cells(column))
+
+
+def distinct_cells(column: Column) -> tuple[list[Plain], bool]:
+    """The distinct cells of a column, and whether some are missing."""
     cells = column.plain()
-    distinct = {_key(cell): cell for cell in cells if cell is not None}
-    for cell in distinct.values():
+    distinct = distinct_values(cells)
+    for cell in distinct:
         if isinstance(cell, float) and np.isinf(cell):
             raise ValueError(
                 f"column {column.name!r} holds {cell} in {row_text(cells.index(cell))}, which is "
                 "no category; replace it by a finite number or by NaN (missing)"
             )
-    categories = tuple(sorted(distinct.values(), key=_order))
+    return distinct, None in cells
+
+
+def distinct_values(cells: Iterable[Plain]) -> list[Plain]:
+    """The distinct ones of cells that are not missing, in no order; of 1 and 1.0 it is 1."""
+    distinct: dict[Any, Plain] = {}
+    for cell in cells:
+        if cell is not None:
+            key = category_key(cell)
+            if isinstance(distinct.setdefault(key, cell), float):
+                distinct[key] = cell  # if one of two equal numbers is an integer, it counts
+    return list(distinct.values())
+
+
+def category_code_of(distinct: Iterable[Plain], missing: bool) -> CategoryCode:
+    """Code with one bit for each of some distinct values."""
+    categories = tuple(sorted(distinct, key=_order))
     known = "category" if categories else None
-    return CategoryCode(missing=None in cells, type=known, categories=categories)
+    return CategoryCode(missing=missing, type=known, categories=categories)
 
 
-def _key(value: Plain) -> tuple[bool, Plain]:
+def category_key(value: Plain) -> tuple[bool, Plain]:
+    """What is equal of equal categories.
+
+    >>> category_key(1) == category_key(1.0), category_key(1) == category_key(True)
+    (True, False)
+    """
     # True == 1 in Python, yet they are different categories. 1 and 1.0 are the same one, since a
     # column of integers turns into floats as soon as one of its cells is missing.
     return isinstance(value, bool), value
@@ -338,7 +373,8 @@ def _check_categories(values: Any) -> tuple[Plain, ...]:
             f"a category must be text, a finite number or a boolean, got {value!r:.200}",
         )
     expect(
-        values == sorted(values, key=_order) and len({_key(v) for v in values}) == len(values),
+        values == sorted(values, key=_order)
+        and len({category_key(v) for v in values}) == len(values),
         "a column's categories must be sorted and distinct",
     )
     return tuple(values)

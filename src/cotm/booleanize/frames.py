@@ -28,6 +28,9 @@ _TEMPORAL = {
     "time": (datetime.time,),
 }
 
+#: How many names a message shows.
+MOST_NAMES = 5
+
 # Beyond this, float64 cannot represent all integers.
 _FIRST_GAP = 2**53
 
@@ -372,3 +375,23 @@ def _read_sparse(X: Any) -> Table:
         row = np.searchsorted(matrix.indptr, first, side="right") - 1
         reject_infinity(f"x{matrix.indices[first]}", row, matrix.data[first])
     return Table(None, matrix.shape, [], matrix)
+
+
+def names_message(names: list[str], fitted: list[str]) -> str:
+    """What is wrong with the names of columns, in the words of scikit-learn."""
+    unexpected = sorted({*names} - {*fitted})
+    missing = sorted({*fitted} - {*names})
+    message = "The feature names should match those that were passed during fit.\n"
+    if unexpected:
+        message += "Feature names unseen at fit time:\n" + _bullets(unexpected)
+    if missing:
+        message += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
+    if not unexpected and not missing:
+        message += "Feature names must be in the same order as they were in fit.\n"
+    return message
+
+
+def _bullets(names: list[str]) -> str:
+    """The first names, one to a line."""
+    lines = "".join(f"- {name}\n" for name in names[:MOST_NAMES])
+    return lines + ("- ...\n" if len(names) > MOST_NAMES else "")

@@ -19,6 +19,7 @@ from .encodings import (
     sparse_codes,
 )
 from .frames import Column, Quantities, Table
+from .summaries import TableSummary
 from .thresholds import Thresholds, check_n_bits
 
 
@@ -68,6 +69,7 @@ class Thermometer(TableBooleanizer):
     """
 
     _codes = (NumberCode,)
+    _takes = "numbers"
 
     def __init__(self, n_bits: int = 15) -> None:
         self.n_bits = n_bits
@@ -87,6 +89,9 @@ class Thermometer(TableBooleanizer):
         claim = "must hold only numbers for Thermometer"
         columns = [require_quantities(column, claim) for column in table.columns]
         return [*number_codes(columns, n_bits)]
+
+    def _learn_summary(self, summary: TableSummary) -> list[ColumnCode]:
+        return [code for code in summary.number_codes() if code is not None]
 
 
 class Categories(TableBooleanizer):
@@ -120,6 +125,7 @@ class Categories(TableBooleanizer):
     """
 
     _codes = (CategoryCode,)
+    _takes = "categories"
 
     @property
     def categories_(self) -> list[tuple[Any, ...]]:
@@ -133,6 +139,9 @@ class Categories(TableBooleanizer):
                 "like any other; pass X.toarray(), or use Thermometer or Booleanizer"
             )
         return [category_code(column) for column in table.columns]
+
+    def _learn_summary(self, summary: TableSummary) -> list[ColumnCode]:
+        return [summary.category_code(index) for index in range(summary.n_columns)]
 
 
 class Booleanizer(TableBooleanizer):
@@ -177,6 +186,7 @@ class Booleanizer(TableBooleanizer):
     """
 
     _codes = (NumberCode, BitCode, CategoryCode)
+    _takes = "any"
 
     def __init__(self, n_bits: int = 15) -> None:
         self.n_bits = n_bits
@@ -209,6 +219,17 @@ class Booleanizer(TableBooleanizer):
         if not any(code.n_bits for code in codes):
             # All columns are constant, but a classifier needs at least one bit.
             codes[0] = dataclasses.replace(codes[0], thresholds=numeric[0].values[:1])
+        return codes
+
+    def _learn_summary(self, summary: TableSummary) -> list[ColumnCode]:
+        codes: list[ColumnCode] = []
+        for index, code in enumerate(summary.number_codes()):
+            if code is None:
+                codes.append(summary.category_code(index))
+            else:
+                codes.append(BitCode(missing=code.missing) if summary.is_bit(index) else code)
+        if not summary.sparse and not any(code.n_bits for code in codes):
+            codes[0] = dataclasses.replace(codes[0], thresholds=summary.distinct(0)[:1])
         return codes
 
 

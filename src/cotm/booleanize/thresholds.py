@@ -14,16 +14,16 @@ from .descriptions import number_texts
 #: Increasing thresholds of one column.
 Thresholds = NDArray[np.float64]
 
-# Sums are rounded, which must not move a value across a quantile.
-_SLACK = 1e-6
+#: Sums are rounded, which must not move a value across a quantile.
+SLACK = 1e-6
 
 _DAY = 86400  # seconds
 
 # More seconds than this from 1970, float64 does not tell all microseconds apart.
 _MOST_EXACT_SECONDS = 2**33
 
-# Rounds in which the weights of frequent values approach their share; more change nothing visible.
-_CAPPING_ROUNDS = 8
+#: Rounds in which the weights of frequent values approach their share; more change nothing visible.
+CAPPING_ROUNDS = 8
 
 
 def check_n_bits(n_bits: Any) -> int:
@@ -46,17 +46,22 @@ def learn_thresholds(
     values = np.concatenate([values for values, _ in groups]).astype(np.float64)
     weights = np.concatenate([weights for _, weights in groups])
     sizes = np.array([len(values) for values, _ in groups])
-    return _cut(values, weights, sizes, n_bits, are_numbers, cut_at_zero=False)
+    return cut(values, weights, sizes, n_bits, are_numbers)
 
 
-def round_seconds(thresholds: Thresholds, values: NDArray[np.float64]) -> Thresholds:
+def whole_days(seconds: NDArray[np.float64]) -> bool:
+    """Whether all of these are whole days."""
+    return bool((seconds % _DAY == 0).all())
+
+
+def round_seconds(thresholds: Thresholds, *, days: bool) -> Thresholds:
     """Thresholds of dates, durations or times rounded down, so that short texts are exact.
 
-    They are rounded to whole days if all ``values`` are whole days, otherwise to microseconds, the
+    They are rounded to whole days if all values are whole ``days``, otherwise to microseconds, the
     precision of values. A threshold does not fall below the next lower value, because that value
     is a whole number of days or microseconds itself.
     """
-    if bool((values % _DAY == 0).all()):
+    if days:
         return np.floor(thresholds / _DAY) * _DAY
     # The largest count of microseconds that is not above the threshold once it is divided by a
     # million again. The product alone does not tell, since it may have been rounded up or down.
@@ -84,17 +89,18 @@ def learn_sparse_thresholds(matrix: Any, n_bits: int) -> list[Thresholds]:
     first[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
     weight = np.add.reduceat(weight, np.flatnonzero(first))
     sizes = np.bincount(column[first], minlength=n_columns)
-    return _cut(value[first], weight, sizes, n_bits, cut_at_zero=True)
+    return cut(value[first], weight, sizes, n_bits, cut_at_zero=True)
 
 
-def _cut(
+def cut(
     values: NDArray[np.float64],
     weights: NDArray[Any],
     sizes: NDArray[np.intp],
     n_bits: int,
     are_numbers: Sequence[bool] | None = None,
     *,
-    cut_at_zero: bool,
+    starts: NDArray[np.float64] | None = None,
+    cut_at_zero: bool = False,
 ) -> list[Thresholds]:
     """At most ``n_bits`` thresholds for each group of distinct increasing values.
 
@@ -102,11 +108,15 @@ def _cut(
     how often each value occurs. A threshold lies in a gap between neighbouring values: in every
     gap of a group that has at most ``n_bits`` of them, otherwise in the first gap at or above each
     of the quantiles 1/(n_bits + 1), 2/(n_bits + 1), ...
+
+    An entry may stand for several values, from that in ``starts`` to that in ``values``; no
+    threshold lies between them, and they are too rare to be capped.
     """
+    starts = values if starts is None else starts
     group = np.repeat(np.arange(len(sizes)), sizes)
     begin = np.cumsum(sizes) - sizes
     weights = weights.astype(np.float64)
-    for _ in range(_CAPPING_ROUNDS):
+    for _ in range(CAPPING_ROUNDS):
         # A value with more than its share of the rows would take up several quantiles. Its weight
         # is capped at one share, so that the other values still get bits. That makes the shares
         # smaller, so it is done again.
@@ -115,7 +125,7 @@ def _cut(
     share = np.bincount(group, weights, len(sizes)) / (n_bits + 1)
     running = np.cumsum(weights)
     running -= (running - weights)[begin[group]]
-    quantile = np.minimum(np.floor(running / share[group] + _SLACK), n_bits)
+    quantile = np.minimum(np.floor(running / share[group] + SLACK), n_bits)
     below = np.roll(quantile, 1)
     below[begin[sizes > 0]] = 0
 
@@ -124,7 +134,7 @@ def _cut(
     gap[(begin + sizes - 1)[sizes > 0]] = False
     few = (sizes <= n_bits + 1)[group]
     chosen = np.flatnonzero(gap & (few | (quantile > below)))
-    low, high = values[chosen], values[chosen + 1]
+    low, high = values[chosen], starts[chosen + 1]
     middle = low / 2 + high / 2
     # Between neighbouring floats the middle rounds to one of them; `high > t` must hold.
     middle = np.where(middle < high, middle, low)

@@ -20,8 +20,8 @@ from ..booleanize import (
     bit_features_of,
     plain_array,
 )
-from ..booleanize.base import TableBooleanizer, names_message
-from ..booleanize.frames import string_names
+from ..booleanize.base import TableBooleanizer
+from ..booleanize.frames import names_message, string_names
 from ..core.checks import check_pair
 from ..core.examples import Examples, as_examples
 from ..core.gpu_arrays import as_gpu_array, on_device_of, on_gpu, to_host
