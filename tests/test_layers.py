@@ -33,6 +33,7 @@ LAYERS = [
     "composite",
     "joining",
     "loading",
+    "tuning",
     "datasets",
     "experiments",
     "cli",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .rules import Condition as Condition
     from .rules import MemberRule as MemberRule
     from .rules import Rule as Rule
+    from .tuning import CoTMSearchCV as CoTMSearchCV
 
 __version__ = "0.1.0"
 
@@ -59,6 +60,7 @@ _HOMES = {
     "CoTMClassifier": "classifier",
     "CoTMComposite": "composite",
     "CoTMRegressor": "regressor",
+    "CoTMSearchCV": "tuning",
     "Condition": "rules",
     "Constraints": "model.constraints",
     "Counterfactual": "explaining.counterfactuals",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .backends import Backend, TrainCounts, TrainingSet, backends_for, check_backend, make_backend
 from .backends.feeding import Part, parts_of
 from .backends.memory import check_fits_memory
+from .backends.packing import PackedExamples
 from .core.examples import ChangingExamples, Examples
 from .core.forks import Lock, tell_after_fork
 from .core.parameters import MachineParameters
@@ -208,14 +209,18 @@ class LiveMachine:
 
     def prepare(
         self,
-        examples: Examples | ChangingExamples,
+        examples: Examples | ChangingExamples | PackedExamples,
         targets: Targets,
         weight: NDArray[np.float64],
     ) -> TrainingSet:
         """Bring checked examples to the backend, once for many passes unless they change."""
         sampled = isinstance(targets, SparseTargets)
         backend = self._backend_for(len(examples), training=True, sampled=sampled)
-        data = backend.prepare(examples) if isinstance(examples, Examples) else examples
+        data: Any = examples
+        if isinstance(examples, PackedExamples):
+            data = examples.on(backend)
+        elif isinstance(examples, Examples):
+            data = backend.prepare(examples)
         scales = selection_scale(self.parameters.e, weight)
         if not isinstance(targets, SparseTargets):
             targets = np.ascontiguousarray(targets)

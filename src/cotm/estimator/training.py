@@ -68,7 +68,7 @@ def run(fitted: Fitted, training: TrainingSet, plan: FitPlan) -> None:
     with InterruptFlag() as interrupted, reporter:
         while not finished and fitted.progress.epochs < fitted.progress.until_epoch:
             fitted = plan.at_epoch(fitted, fitted.progress.epochs + 1)
-            after = _train_epoch(fitted, training, plan, interrupted, reporter.examples_done)
+            after = train_epoch(fitted, training, plan, interrupted, reporter.examples_done)
             if after is None:
                 epochs = fitted.progress.epochs
                 _logger.warning("interrupted: the model is as after epoch %d", epochs)
@@ -116,7 +116,7 @@ def _log_stop(progress: TrainingProgress, plan: FitPlan) -> None:
     _logger.info("stopped after epoch %d: %s", progress.epochs, said)
 
 
-def _train_epoch(
+def train_epoch(
     fitted: Fitted,
     training: TrainingSet,
     plan: FitPlan,

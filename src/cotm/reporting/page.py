@@ -38,11 +38,11 @@ _EXPORT = re.compile(r"^export (?=(async )?(class|const|function)\b)", re.MULTIL
 
 def page(data: ReportData) -> bytes:
     """The file."""
-    style, script = _resource("report.css"), script_text()
+    style, script = page_text("report.css"), script_text()
     # Scripts and styles are known by their hashes, and nothing else is let in or out.
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
-        f"script-src {_hash(script)}; style-src {_hash(style)}"
+        f"script-src {policy_hash(script)}; style-src {policy_hash(style)}"
     )
     parts = {
         "policy": policy,
@@ -53,14 +53,14 @@ def page(data: ReportData) -> bytes:
         "summary": _json(data.summary).replace("<", "\\u003c"),
         "details": packed(data.details),
     }
-    text = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _resource("report.html"))
+    text = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], page_text("report.html"))
     return text.encode("utf-8")
 
 
 def script_text() -> str:
     """All scripts as one module."""
     evaluator = resources("cotm.exporting").joinpath("js", "evaluator.js")
-    texts = [evaluator.read_text(encoding="utf-8"), *map(_resource, SCRIPTS)]
+    texts = [evaluator.read_text(encoding="utf-8"), *map(page_text, SCRIPTS)]
     return "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
 
 
@@ -73,10 +73,12 @@ def _json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
-def _hash(text: str) -> str:
+def policy_hash(text: str) -> str:
+    """By what a policy knows a script or a style."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
-def _resource(name: str) -> str:
+def page_text(name: str) -> str:
+    """A file of page/."""
     return resources(__package__).joinpath("page", name).read_text(encoding="utf-8")
