@@ -39,6 +39,7 @@ GROUPS = {
         "choosing",
         "prediction",
         "images",
+        "sequences",
         "regression",
         "composites",
     ],

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from .booleanize import Categories as Categories
     from .booleanize import EdgeThermometer as EdgeThermometer
     from .booleanize import GradientHistogram as GradientHistogram
+    from .booleanize import Hypervectors as Hypervectors
     from .booleanize import ImageThermometer as ImageThermometer
+    from .booleanize import NGrams as NGrams
     from .booleanize import Thermometer as Thermometer
+    from .booleanize import TokenWindows as TokenWindows
     from .classifier import CoTMClassifier as CoTMClassifier
     from .classifier import TMClassifier as TMClassifier
     from .composite import CoTMComposite as CoTMComposite
@@ -67,10 +70,12 @@ _HOMES = {
     "EdgeThermometer": "booleanize",
     "Explanation": "explaining.explanation",
     "GradientHistogram": "booleanize",
+    "Hypervectors": "booleanize",
     "ImageThermometer": "booleanize",
     "Machine": "machine",
     "MemberRule": "rules",
     "ModelFileError": "files",
+    "NGrams": "booleanize",
     "Record": "model.fitted",
     "Rule": "rules",
     "Schedule": "model.schedules",
@@ -78,6 +83,7 @@ _HOMES = {
     "SpokenRule": "explaining.spoken",
     "TMClassifier": "classifier",
     "Thermometer": "booleanize",
+    "TokenWindows": "booleanize",
     "join": "joining",
     "load": "loading",
 }

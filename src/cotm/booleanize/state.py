@@ -7,9 +7,12 @@ from typing import Any
 from ..core.decoding import UnknownError, Upgrade, damage_in, expect, upgraded
 from .edges import EdgeThermometer
 from .histograms import GradientHistogram
+from .hypervectors import Hypervectors
 from .images import AdaptiveGaussianThreshold, ImageThermometer
+from .ngrams import NGrams
 from .packing import VERSION
 from .tabular import Booleanizer, Categories, Thermometer
+from .windows import TokenWindows
 
 _CLASSES = {
     kind.__name__: kind
@@ -21,6 +24,9 @@ _CLASSES = {
         ImageThermometer,
         EdgeThermometer,
         GradientHistogram,
+        NGrams,
+        Hypervectors,
+        TokenWindows,
     )
 }
 
@@ -46,7 +52,7 @@ def booleanizer_from_state(meta: dict[str, Any], arrays: dict[str, Any]) -> Any:
     Returns
     -------
     Thermometer, Categories, Booleanizer, AdaptiveGaussianThreshold, ImageThermometer,
-    EdgeThermometer or GradientHistogram
+    EdgeThermometer, GradientHistogram, NGrams, Hypervectors or TokenWindows
 
     Raises
     ------

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.checks import check_integer
+from .chi_squared import chi_squared
 from .described import Description, with_description
 from .descriptions import BitFeature
 
@@ -90,7 +91,7 @@ class SetOfWords(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
             )
         options = {"binary": True, "ngram_range": (1, n_grams), "dtype": np.uint8}
         counter = CountVectorizer(min_df=min_texts, **options)
-        score = _chi_squared(counter.fit_transform(X), labels)
+        score = chi_squared(counter.fit_transform(X), labels)
         taken = np.sort(np.argsort(-score, kind="stable")[:n_features])
         self.names_ = counter.get_feature_names_out()[taken].tolist()
         self.n_bits_out_ = len(self.names_)
@@ -150,11 +151,3 @@ class SetOfWords(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
 
 def _describe_words(names: list[str]) -> list[BitFeature]:
     return [BitFeature(name, "bit", index=index) for index, name in enumerate(names)]
-
-
-def _chi_squared(bits: Any, y: NDArray[Any]) -> NDArray[np.float64]:
-    """Chi-squared statistic of each column and the class, per text, for classes of equal size."""
-    shares = np.stack([np.asarray(bits[y == label].mean(axis=0)).ravel() for label in np.unique(y)])
-    mean = shares.mean(axis=0)
-    spread = mean * (1 - mean)  # 0 where all texts have the word: it tells nothing
-    return np.asarray(((shares - mean) ** 2).mean(axis=0) / np.where(spread > 0, spread, 1.0))

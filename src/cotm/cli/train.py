@@ -34,6 +34,7 @@ from .output import print_json, print_pairs, say, visible
 from .output_files import check_model_output
 from .streams import OutputError
 from .summary import file_data, file_size, model_data, plain, progress, size
+from .text_columns import TextColumn, TextReader, text_column
 
 if TYPE_CHECKING:
     from .data.examples import Data
@@ -51,6 +52,8 @@ def train(
     missing: Missing = None,
     form: DataForm = None,
     model: Model = None,
+    text: TextColumn = None,
+    text_as: TextReader = None,
     eval_file: EvalFile = None,
     checkpoint_every: CheckpointEvery = None,
     resume: Resume = False,
@@ -78,6 +81,7 @@ def train(
       cotm train digits.npz --patch-shape 10,10 --checkpoint-every 5
       cotm train train.csv --target y --eval valid.csv --scoring neg_log_loss
       cotm train houses.csv --target price --model quantities
+      cotm train reviews.csv --target stars --text review
     """
     from .. import Checkpoint
     from .data.loading import read_like, read_training
@@ -107,8 +111,10 @@ def train(
         if value is not None
     }
     learner = resumed_model(out, model, given) if resume else new_model(model, given)
-    examples = read_training(learner, source, quiet=quiet)
-    _warn_about_names(examples, source)
+    text = text_column(learner, text, text_as, resume=resume, several="," in (source.target or ""))
+    examples = read_training(learner, source, text, quiet=quiet)
+    if text is None:
+        _warn_about_names(examples, source)
     evaluation = None
     if eval_file is not None:
         evaluation = read_like(learner, examples, replace(source, path=eval_file), quiet=quiet)

@@ -39,6 +39,7 @@ class Purpose(IntEnum):
     CLAUSES = 8  # which clauses sleep for a pass
     LITERALS = 9  # which literals do
     AUGMENT = 10  # how an image is changed in a pass
+    SYMBOL = 16  # which bits of a hypervector stand for a symbol
 
 
 def mix64(z: ArrayLike) -> NDArray[np.uint64]:

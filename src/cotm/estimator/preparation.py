@@ -59,7 +59,7 @@ def prepare(
     task = estimator._task
     answers = task.read(y)
     reader = InputReader.from_parameters(estimator) if before is None else before.reader
-    read = _read(estimator, reader, X, fitting=before is None)
+    read = _read(estimator, reader, X, answers.values, fitting=before is None)
     check_consistent_length(read, answers.values)
     if before is None:
         known = task.first_classes(answers, classes)
@@ -116,11 +116,11 @@ def prepare(
 
 
 def _read(
-    estimator: TsetlinEstimator, reader: InputReader, X: Any, *, fitting: bool
+    estimator: TsetlinEstimator, reader: InputReader, X: Any, y: Any, *, fitting: bool
 ) -> Examples | NDArray[Any]:
     """The examples in X, or the images of which they will be made in every pass."""
     if estimator.augment is None:
-        return reader.fit(X) if fitting else reader.read(X)
+        return reader.fit(X, y) if fitting else reader.read(X)
     if reader.patch_shape is None or len(reader.patch_shape) != 2:
         raise ValueError(
             f"augment={estimator.augment!r} changes images, but patch_shape={reader.patch_shape} "

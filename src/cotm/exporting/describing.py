@@ -14,6 +14,7 @@ from ..booleanize import (
     EdgeThermometer,
     GradientHistogram,
     ImageThermometer,
+    SequenceBooleanizer,
 )
 from ..booleanize.base import TableBooleanizer
 from ..booleanize.blur import gaussian_kernel
@@ -160,6 +161,11 @@ def _raw_input(reader: InputReader) -> TableInput | ImageInput:
             f"a model with booleanize={booleanizer!r:.200} cannot be exported with it, since only "
             "cotm's own booleanizers are known here; export the model behind it with "
             "inputs='bits'"
+        )
+    if isinstance(booleanizer, SequenceBooleanizer):
+        raise ValueError(
+            f"booleanize={booleanizer!r:.200} reads texts or sequences, which no format "
+            "does; export the model behind it with inputs='bits'"
         )
     if isinstance(booleanizer, TableBooleanizer):
         return _table_input(booleanizer, reader)

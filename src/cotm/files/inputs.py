@@ -9,6 +9,7 @@ from typing import Any
 
 from ..booleanize import (
     ImageBooleanizer,
+    SequenceBooleanizer,
     booleanizer_from_state,
     features_from_state,
     features_to_state,
@@ -132,6 +133,7 @@ def decode_reader(
     reader.names = _decode_names(header["feature_names_in"], reader.n_features, booleanizer)
     reader.example_shape = _decode_example_shape(header["example_shape"], reader)
     bits = _bits_shape(booleanizer, reader.example_shape or (reader.n_features,))
+    expect((reader.patch_shape is not None) >= (len(bits) > 1), "patch_shape is missing")
     if reader.patch_shape is not None:
         grid = _within_image(image_grid(bits, reader.patch_shape, reader.stride))
     else:
@@ -207,4 +209,4 @@ def _bits_shape(booleanizer: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
         return booleanizer.bits_shape(shape)
     columns = booleanizer.n_features_in_
     expect(shape == (columns,), f"its {kind} has {columns} columns, but examples are {shape}")
-    return (n_bits,)
+    return booleanizer.bits_shape() if isinstance(booleanizer, SequenceBooleanizer) else (n_bits,)

@@ -17,11 +17,13 @@ from ..booleanize import (
     BitFeature,
     Booleanizer,
     ImageThermometer,
+    SequenceBooleanizer,
     bit_features_of,
     plain_array,
 )
 from ..booleanize.base import TableBooleanizer
 from ..booleanize.frames import names_message, string_names
+from ..booleanize.sequences import one_column
 from ..core.checks import check_pair
 from ..core.examples import Examples, as_examples
 from ..core.gpu_arrays import as_gpu_array, on_device_of, on_gpu, to_host
@@ -103,6 +105,11 @@ class InputReader:
             image_shape = check_pair("image_shape", image_shape, lengths=lengths, scalar=False)
         stride = check_pair("stride", stride, lengths=(1, 2), scalar=True)
         automatic = isinstance(booleanize, str) and booleanize == "auto"
+        if isinstance(booleanize, SequenceBooleanizer) and image_shape is not None:
+            raise ValueError(
+                f"image_shape={image_shape!r} makes images of rows, but "
+                f"{type(booleanize).__name__} reads texts and sequences; leave image_shape out"
+            )
         if not (booleanize is None or automatic or hasattr(booleanize, "fit_transform")):
             raise ValueError(
                 f"booleanize={booleanize!r} must be 'auto', None (X holds bits), or a transformer "
@@ -125,11 +132,19 @@ class InputReader:
     def reads_images(self) -> bool:
         return self.patch_shape is not None
 
-    def fit(self, X: Any) -> Examples:
-        """Check X, learn how it becomes bits, and return them."""
+    @property
+    def reads_sequences(self) -> bool:
+        """Whether X holds texts or sequences, one for each example."""
+        return isinstance(self.booleanize, SequenceBooleanizer)
+
+    def fit(self, X: Any, y: Any = None) -> Examples:
+        """Check X, learn how it becomes bits, and return them; ``y`` may choose among them."""
         features = bit_features_of(X)  # the checks make a plain array of X
         X = self._start(X)
-        bits = X if self.booleanizer is None else self.booleanizer.fit_transform(to_host(X))
+        if self.reads_sequences:
+            bits = self.booleanizer.fit(X, y).transform(X)
+        else:
+            bits = X if self.booleanizer is None else self.booleanizer.fit_transform(to_host(X))
         self._adopt(bits, features)
         assert self.grid is not None
         return as_examples(bits, self.grid)
@@ -153,6 +168,11 @@ class InputReader:
         """Check X, and choose what will make bits of it."""
         self.names = column_names(X)
         X = self._check(X, fitted=False)
+        if self.reads_sequences:
+            self.n_features = 1
+            self.example_shape = (1,) if self.reads_images else None
+            self.booleanizer = clone(self.booleanize)
+            return X
         self.n_features = int(np.prod(X.shape[1:]))
         if self.reads_images:
             self.example_shape = tuple(X.shape[1:])
@@ -172,7 +192,17 @@ class InputReader:
             assert self.patch_shape is not None
             made_by = type(self.booleanizer).__name__ if self.booleanizer is not None else ""
             shape = tuple(bits.shape[1:])
+            if len(shape) == 1 and self.reads_sequences:
+                raise ValueError(
+                    f"patch_shape={self.patch_shape} needs examples in places, but {made_by} makes "
+                    "one row of bits of each; use TokenWindows, or leave patch_shape out"
+                )
             self.grid = image_grid(shape, self.patch_shape, self.stride, made_by)
+        elif bits.ndim != 2:
+            raise ValueError(
+                f"{type(self.booleanizer).__name__} makes examples of the shape {bits.shape[1:]}; "
+                "set patch_shape, for windows of texts to (1,)"
+            )
         else:
             self.grid = PatchGrid.flat(bits.shape[1])
         known = self.booleanizer is None and features and len(features) == self.grid.channels
@@ -185,7 +215,7 @@ class InputReader:
 
     def _quick(self, X: Any) -> Examples | None:
         """The bits of a table that is as it should be; None where it needs a closer look."""
-        if self.reads_images:
+        if self.reads_images or self.reads_sequences:
             return None
         if type(X) is list:
             with suppress(ValueError):  # of rows that are not of one length
@@ -223,6 +253,8 @@ class InputReader:
     def _checked(self, X: Any) -> Any:
         self._check_names(X)
         X = self._check(X, fitted=True)
+        if self.reads_sequences:
+            return X
         if self.reads_images and tuple(X.shape[1:]) != self.example_shape:
             raise ValueError(
                 f"X has images of shape {tuple(X.shape[1:])}, but {self.title} was trained on "
@@ -249,6 +281,8 @@ class InputReader:
         warnings.warn(complaint.format(self.title), UserWarning, stacklevel=6)
 
     def _check(self, X: Any, *, fitted: bool) -> Any:
+        if self.reads_sequences:
+            return one_column(X)[0]
         X = plain_array(X)
         if on_gpu(X):
             X = as_gpu_array(X)

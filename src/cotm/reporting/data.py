@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..booleanize.state import is_own
+from ..booleanize import SequenceBooleanizer, is_own
 from ..core.checks import check_integer
 from ..explaining.explaining import joint_features
 from ..exporting.description import Description, plain
@@ -125,7 +125,8 @@ def _export(description: Description, names: Sequence[str] | None) -> dict[str, 
 
 def _reads_raw(classifier: Any) -> bool:
     booleanizer = classifier.booleanizer_
-    return booleanizer is None or is_own(booleanizer)
+    own = is_own(booleanizer) and not isinstance(booleanizer, SequenceBooleanizer)
+    return booleanizer is None or own
 
 
 def _labels(y: Any, model: Any) -> NDArray[Any]:

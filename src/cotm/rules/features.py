@@ -52,6 +52,8 @@ def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list
 def _placed(column: str, y: int | None, x: int) -> str:
     """What a channel at a place of a patch is called: a pixel's, a cell's, or of one dimension."""
     kind, _, rest = column.partition(" ")
+    if kind.startswith("at("):
+        return column  # of a window, which says where in it
     if kind not in ("pixel", "cell"):
         kind, rest = "pixel", column
     place = f"at({x})" if y is None else f"{kind}({y},{x})"

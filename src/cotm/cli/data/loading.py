@@ -12,15 +12,17 @@ from .examples import Data
 from .source import Source
 
 
-def read_training(model: Any, source: Source, *, quiet: bool) -> Data:
-    """Examples and answers for a model to learn from."""
+def read_training(model: Any, source: Source, text: str | None, *, quiet: bool) -> Data:
+    """Examples and answers for a model to learn from, or from one column of texts."""
     if not source.is_table:
+        if text is not None:
+            raise ValueError("--text names a column of texts; the arrays of an NPZ file have none")
         return Data(*read_arrays(source, with_labels=True))
     require_polars(f"reading {source.kind} files")
     from .table_examples import training_examples
 
     images, quantities = model.patch_shape is not None, is_regressor(model)
-    return training_examples(source, images=images, quantities=quantities, quiet=quiet)
+    return training_examples(source, text, images=images, quantities=quantities, quiet=quiet)
 
 
 def read_like(model: Any, training: Data, source: Source, *, quiet: bool) -> Data:

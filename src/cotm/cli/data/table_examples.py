@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 from numpy.typing import NDArray
 
+from ...booleanize import SequenceBooleanizer
 from ..errors import quoted
 from ..output import say
 from ..summary import is_regressor
@@ -19,18 +20,25 @@ from .source import Source
 from .tables import check_pixels, named_columns, present_columns
 
 
-def training_examples(source: Source, *, images: bool, quantities: bool, quiet: bool) -> Data:
-    """Examples and answers to learn from; ``images`` when rows are pixels."""
-    table = read_table(source, text_columns=())
+def training_examples(
+    source: Source, text: str | None, *, images: bool, quantities: bool, quiet: bool
+) -> Data:
+    """Examples and answers to learn from; ``images`` when rows are pixels.
+
+    ``text`` names the column of texts that alone is learned from.
+    """
+    table = read_table(source, text_columns=() if text is None else (text,))
     # Sorted, so that a resumed training may name them in another order.
     targets = sorted(named_columns([source.target or ""], table.frame, source))
     frame = with_text_labels(table, targets, source)
     features = frame.drop([*targets, *named_columns(source.drop, frame, source)])
+    if text is not None:
+        features = features.select(present_columns([text], features, source))
     if not features.columns:
         raise ValueError(f"{source.name} has no columns to learn from beside {quoted(targets)}")
     if not quiet:
         _tell_missing(table, [*features.columns, *targets], source)
-    if images:
+    if images and text is None:
         check_pixels(features, source)
     if quantities:
         return Data(features, read_quantities(frame, targets, source))
@@ -113,8 +121,13 @@ def _kinds(model: Any) -> list[str]:
     """What the model took each column for."""
     kinds = getattr(model.booleanizer_, "kinds_", None)
     if kinds is None:  # categories are the affair of another booleanizer, pixels are numbers
-        kinds = ["category" if model.patch_shape is None else "number"] * model.n_features_in_
+        pixels = model.patch_shape is not None and not _reads_texts(model)
+        kinds = ["number" if pixels else "category"] * model.n_features_in_
     return [*kinds]
+
+
+def _reads_texts(model: Any) -> bool:
+    return isinstance(model.booleanizer_, SequenceBooleanizer)
 
 
 def _text_columns(model: Any, asked: list[str]) -> list[str]:
@@ -123,6 +136,8 @@ def _text_columns(model: Any, asked: list[str]) -> list[str]:
     labels = asked if is_text else []
     if model.booleanizer_ is None or not hasattr(model, "feature_names_in_"):
         return labels
+    if _reads_texts(model):
+        return [*labels, *model.feature_names_in_]
     features = model.booleanizer_.describe()
     return [*labels, *{f.column for f in features if f.op == "=" and isinstance(f.value, str)}]
 
