@@ -86,12 +86,7 @@ def train(
     from .. import Checkpoint
     from .data.loading import read_like, read_training
 
-    for path, hint in ((data, "DATA"), (eval_file, "--eval")):
-        if path == STDIN:
-            raise typer.BadParameter(
-                "a training reads files, so that it can be resumed; write standard input to one",
-                param_hint=hint,
-            )
+    _require_files(data, eval_file)
     source = require_target(
         Source.given(
             data,
@@ -126,6 +121,15 @@ def train(
     seconds = fit(learner, examples, evaluation, out, resumption, resume=resume)
     if as_json or not quiet:
         _print_summary(learner, examples, seconds, out, as_json=as_json)
+
+
+def _require_files(data: Path, eval_file: Path | None) -> None:
+    for path, hint in ((data, "DATA"), (eval_file, "--eval")):
+        if path == STDIN:
+            raise typer.BadParameter(
+                "a training reads files, so that it can be resumed; write standard input to one",
+                param_hint=hint,
+            )
 
 
 def _warn_about_names(examples: Data, source: Source) -> None:
