@@ -37,6 +37,7 @@ GROUPS = {
         "installing",
         "defaults",
         "choosing",
+        "tuning",
         "prediction",
         "images",
         "sequences",

@@ -26,6 +26,7 @@ from .reproduce import reproduce
 from .rules import rules
 from .streams import OutputError, open_closed_streams
 from .train import train
+from .tune import tune
 
 app = typer.Typer(
     name="cotm",
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 _COMMANDS = (
     train,
+    tune,
     predict,
     evaluate,
     explain,

@@ -145,14 +145,21 @@ def _finished_epochs(model: Any) -> int:
 def resume_command(source: Source, eval_file: Path | None, out: Path) -> str:
     """What to type to go on with a training that was interrupted."""
     words = ["cotm", "train", str(source.path), "--out", str(out), "--resume"]
+    words += source_words(source)
+    words += [] if eval_file is None else ["--eval", str(eval_file)]
+    return shlex.join(words)
+
+
+def source_words(source: Source) -> list[str]:
+    """The options that say how a file is read."""
+    words: list[str] = []
     options = {"--target": source.target, "--separator": source.separator, "--from": source.form}
     if not source.is_table:
         options |= {"--x": source.x, "--y": source.y}
     for option, value in options.items():
         words += [option, value] if value is not None else []
-    words += [] if eval_file is None else ["--eval", str(eval_file)]
     for column in source.drop:
         words += ["--drop", column]
     for text in source.missing or ():
         words += ["--missing", text]
-    return shlex.join(words)
+    return words

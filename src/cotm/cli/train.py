@@ -109,7 +109,7 @@ def train(
     text = text_column(learner, text, text_as, resume=resume, several="," in (source.target or ""))
     examples = read_training(learner, source, text, quiet=quiet)
     if text is None:
-        _warn_about_names(examples, source)
+        warn_about_names(examples, source)
     evaluation = None
     if eval_file is not None:
         evaluation = read_like(learner, examples, replace(source, path=eval_file), quiet=quiet)
@@ -132,7 +132,8 @@ def _require_files(data: Path, eval_file: Path | None) -> None:
             )
 
 
-def _warn_about_names(examples: Data, source: Source) -> None:
+def warn_about_names(examples: Data, source: Source) -> None:
+    """Tell of columns that only name rows."""
     if not source.is_table:
         return
     from .data.tables import row_names

@@ -59,7 +59,7 @@ def prepare(
     task = estimator._task
     answers = task.read(y)
     reader = InputReader.from_parameters(estimator) if before is None else before.reader
-    read = _read(estimator, reader, X, answers.values, fitting=before is None)
+    read = read_examples(estimator, reader, X, answers.values, fitting=before is None)
     check_consistent_length(read, answers.values)
     if before is None:
         known = task.first_classes(answers, classes)
@@ -115,7 +115,7 @@ def prepare(
     return Prepared(fitted, training, held, sample, data)
 
 
-def _read(
+def read_examples(
     estimator: TsetlinEstimator, reader: InputReader, X: Any, y: Any, *, fitting: bool
 ) -> Examples | NDArray[Any]:
     """The examples in X, or the images of which they will be made in every pass."""

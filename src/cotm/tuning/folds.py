@@ -25,6 +25,7 @@ from ..core.checks import check_number
 from ..core.examples import Examples
 from ..core.gpu_arrays import to_host
 from ..estimator.base import TsetlinEstimator
+from ..estimator.preparation import read_examples
 from ..estimator.validation import rows_of
 from ..model.augmented import AugmentedImages
 from ..model.inputs import InputReader
@@ -164,14 +165,13 @@ class Folds:
         learner = clone(self.recipe.learner).set_params(**own)
         task = learner._task
         reader = InputReader.from_parameters(learner)
-        changing = learner.augment is not None and reader.patch_shape is not None
-        read = reader.fit_images(X) if changing else PackedExamples(reader.fit(X))
         answers = task.read(y)
+        read = read_examples(learner, reader, X, answers.values, fitting=True)
         # Labels that are rare may all lie in the other part.
         named = None if getattr(answers, "multilabel", False) else self._classes
         return Fold(
             reader,
-            read,
+            PackedExamples(read) if isinstance(read, Examples) else read,
             answers,
             task.first_classes(answers, named),
             None if self._weight is None else self._weight[train],

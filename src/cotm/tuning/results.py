@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from ..estimator.progress import Messages
 from .dimensions import Code, Dimension, shown
 from .sampling import Seen, study_of
 from .searching import Search
+
+_logger = logging.getLogger(__name__)
 
 
 def describe_space(space: Mapping[str, Dimension]) -> str:
@@ -135,7 +138,7 @@ def trials_of(owner: Any) -> Trials:
     tried = len(set(results["candidate"].tolist()))
     facts = {
         "candidates": f"{tried} of {search.problem.halving.candidates}",
-        "epochs": ", ".join(map(str, rungs)),
+        "rungs, in epochs": ", ".join(map(str, rungs)),
         "judged by": f"{owner.n_splits_} folds" if owner.n_splits_ > 1 else "rows held out once",
         "best score": f"{owner.best_score_:.4f}",
     }
@@ -162,8 +165,6 @@ def trials_of(owner: Any) -> Trials:
 
 def tell_progress(verbose: int) -> Callable[[Search, int, int], None]:
     """What a search calls when a candidate has come to a rung."""
-    if not verbose:
-        return lambda search, candidate, rung: None
     messages = Messages()
 
     def tell(search: Search, candidate: int, rung: int) -> None:
@@ -177,6 +178,9 @@ def tell_progress(verbose: int) -> Callable[[Search, int, int], None]:
         )
         if best is not None:
             line += f"  best {search.scores[best]:.4f} (candidate {best[0] + 1})"
-        print(f"{line}  {said or 'as given'}", file=messages)
+        line = f"{line}  {said or 'as given'}"
+        _logger.info(line)
+        if verbose:
+            print(line, file=messages)
 
     return tell

@@ -105,7 +105,7 @@ def _seed(owner: Any, recipe: Recipe, study: Study) -> int:
 
 def _space(owner: Any, recipe: Recipe, preset: str) -> dict[str, Dimension]:
     if owner.param_distributions is None:
-        space = default_space(recipe.learner, preset)
+        space = default_space(recipe.learner, preset, getattr(owner, "_fixed", ()))
         return {f"{recipe.prefix}{name}": dimension for name, dimension in space.items()}
     if not hasattr(owner.param_distributions, "items"):
         raise ValueError(

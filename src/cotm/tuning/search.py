@@ -14,6 +14,7 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.interrupts import InterruptFlag
+from ..estimator.progress import Messages
 from .code import line_of
 from .page import write_page
 from .results import Trials, tell_progress, trials_of
@@ -208,6 +209,8 @@ class CoTMSearchCV(BaseSearchCV):  # type: ignore[misc]
                 interrupted = True
                 if search.best() is None:
                     raise
+                if self.verbose and self.refit:
+                    print("\ninterrupted; fitting the best so far ...", file=Messages())
         finish(self, search, time.monotonic() - began)
         if self.refit:
             best = clone(self.estimator).set_params(**self.best_params_)

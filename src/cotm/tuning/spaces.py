@@ -6,6 +6,7 @@ settings of the presets lie within each of them.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from sklearn.base import clone
@@ -55,14 +56,21 @@ _SPACES: dict[str, dict[str, Dimension]] = {
 _CLAUSES = 2
 
 
-def default_space(estimator: Any, preset: str) -> dict[str, Dimension]:
-    """What is searched for an estimator: all of the above that it leaves at its defaults."""
+def default_space(estimator: Any, preset: str, fixed: Collection[str] = ()) -> dict[str, Dimension]:
+    """What is searched for an estimator: all of the above that it leaves at its defaults.
+
+    ``fixed`` are parameters whose defaults users have asked for.
+    """
     plain = type(estimator)().get_params(deep=False)
     given = estimator.get_params(deep=False)
     n = given["n_clauses"]
     clauses = Numbers(max(1, n // _CLAUSES), n * _CLAUSES, log=True, whole=True)
     space: dict[str, Dimension] = {"n_clauses": clauses, **_SPACES[preset]}
-    space = {name: dim for name, dim in space.items() if _is_free(name, given, plain)}
+    space = {
+        name: dim
+        for name, dim in space.items()
+        if name not in fixed and _is_free(name, given, plain)
+    }
     if not isinstance(given.get("tolerance", 1), int | str):  # a schedule: its margin is its own
         space.pop("T", None)
     return space
