@@ -52,6 +52,7 @@ GROUPS = {
 #: Public things beside those of cotm.__all__, by module.
 MORE_NAMES = {
     "cotm.booleanize": ["SetOfWords"],
+    "cotm.tuning": ["Share"],
     "cotm.datasets": [
         *("load_mnist", "load_fashion_mnist", "load_kmnist", "load_cifar10", "load_imdb"),
         "make_noisy_xor_2d",
