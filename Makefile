@@ -4,7 +4,7 @@ VENV := .venv
 PIP := $(VENV)/bin/pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -type f -not -name '*.pyc')
 
-.PHONY: help demo test test-matrix test-aarch64 test-cuda lint format bench bench-full bench-gpu \
+.PHONY: help demo test test-matrix test-aarch64 test-cross test-cuda lint format bench bench-full bench-gpu \
   cuda-tools sanitize sanitize-cuda docs wheels sbom \
   release-check constraints clean
 .DEFAULT_GOAL := help
@@ -14,6 +14,7 @@ help:
 	@echo "make test      lint, types, doctests and all tests"
 	@echo "make test-matrix  the tests on the oldest and newest versions of Python and libraries"
 	@echo "make test-aarch64  the core on aarch64, emulated, beside this processor"
+	@echo "make test-cross  the core compiled and linked for Windows and macOS, by zig"
 	@echo "make lint      ruff, clang-format, mypy"
 	@echo "make format    rewrite the sources as lint wants them"
 	@echo "make bench     cotm beside its peers on small slices, with plots, in two minutes"
@@ -79,6 +80,10 @@ test-matrix: | $(VENV)/bin/python
 # On Debian with qemu-user-static and g++-aarch64-linux-gnu; some minutes.
 test-aarch64: $(VENV)/.builder
 	$(VENV)/bin/python tests/platforms/aarch64.py --python
+
+# Nothing of it is run: there is no such system here.
+test-cross: $(VENV)/.release
+	$(VENV)/bin/python tests/platforms/cross.py
 
 lint: $(DEVELOPMENT)
 	$(VENV)/bin/ruff check .

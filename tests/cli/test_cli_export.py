@@ -12,7 +12,10 @@ import cotm
 def test_all_formats_are_written(model, tmp_path):
     for name in ("m.json", "m.c", "m.onnx", "m.js"):
         said = run("export", model, tmp_path / name).stderr
-        assert said.startswith(f"wrote {tmp_path / name} (")
+        size = (tmp_path / name).stat().st_size
+        assert said.startswith(f"wrote {tmp_path / name} (") and said.count(name) == 1
+        told = json.loads(run("export", model, tmp_path / name, "--json").stdout)
+        assert told == {"file": str(tmp_path / name), "bytes": size}
     written = {path.name for path in tmp_path.iterdir()}
     assert written == {"m.json", "m.c", "m.h", "m.onnx", "m.js", "m.d.ts"}
     classes = cotm.load(model).classes_.tolist()

@@ -27,7 +27,8 @@ def test_a_page_without_labels_or_examples(model, folder, tmp_path):
     run("report", model, table, "--out", page, "--title", "Flowers & co")
     assert details_of(page)["examples"]["labels"] is None
     assert "<title>Flowers &amp; co</title>" in page.read_text()
-    run("report", model, "--out", page)
+    told = json.loads(run("report", model, "--out", page, "--json").stdout)
+    assert told == {"file": str(page), "bytes": page.stat().st_size}
     assert details_of(page)["examples"] is None
 
 

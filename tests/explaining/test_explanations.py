@@ -232,7 +232,7 @@ def test_dates_and_missing_values_are_told_as_such():
     X = pd.DataFrame({"day": days.astype("datetime64[ns]"), "size": [1.5, np.nan] * 20})
     classifier, _ = fitted(X, np.repeat([0, 1], 20))
     text = classifier.explain(X[1:2], X).sentence(top=2)
-    assert "day is 2021-03-06" in text
+    assert "day is 2021-03-06 (" in text
 
 
 def test_labels_that_are_dates():

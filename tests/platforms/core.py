@@ -26,7 +26,12 @@ def kernel_flags(name: str) -> list[str]:
 
 
 def compile_core(
-    compiler: list[str], processor: str, folder: Path, more: dict[Path, list[str]]
+    compiler: list[str],
+    processor: str,
+    folder: Path,
+    more: dict[Path, list[str]],
+    *,
+    optimised: str = "-O3",
 ) -> list[Path]:
     """Objects of all of native/ but the bindings, and of more files with flags of their own."""
     define, wide = WIDE[processor]
@@ -35,7 +40,7 @@ def compile_core(
     sources = {path: [] for path in [*core, *kernels]}
     sources |= {NATIVE / "kernels" / f"{name}.cpp": kernel_flags(name) for name in wide}
     folder.mkdir(parents=True, exist_ok=True)
-    common = [*compiler, "-std=c++20", "-O3", f"-I{NATIVE}", f"-D{define}"]
+    common = [*compiler, "-std=c++20", optimised, f"-I{NATIVE}", f"-D{define}"]
 
     def compile_one(source: Path, flags: list[str]) -> Path:
         target = folder / f"{source.stem}.o"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from .data.source import Source, require_target
 from .options import (
+    AsJson,
     DataFile,
     DataForm,
     Drop,
@@ -21,9 +22,9 @@ from .options import (
     XName,
     YName,
 )
-from .output import say
+from .output import print_json, say
 from .output_files import check_output
-from .summary import file_size
+from .summary import file_data, file_size, plain
 
 
 def compress(
@@ -48,6 +49,7 @@ def compress(
     form: DataForm = None,
     jobs: Jobs = None,
     quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Drop and shorten the rules of a model, as far as its predictions on a file remain.
 
@@ -78,9 +80,17 @@ def compress(
     examples = read_for(before, source, with_labels=True, quiet=quiet)
     after = before.compress(examples.X, examples.y, max_loss)
     after.save(out)
+    if as_json:
+        print_json({**file_data(out), "members": _done(after)})
+        return
     for member in getattr(after, "estimators_", [after]):
         _tell(member.compression_)
-    say(f"wrote {out} ({file_size(out)})")
+    say(f"wrote {file_size(out)}")
+
+
+def _done(model: Any) -> list[Any]:
+    """What was done to the model, or to each of its members."""
+    return [plain(member.compression_) for member in getattr(model, "estimators_", [model])]
 
 
 def _tell(done: dict[str, object]) -> None:

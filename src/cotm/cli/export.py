@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from .options import ModelFile
-from .output import say
+from .options import AsJson, ModelFile
+from .output import print_json, say
 from .output_files import check_output
-from .summary import file_size
+from .summary import file_data, file_size
 
 
 def export(
@@ -56,6 +56,7 @@ def export(
         list[str] | None,
         typer.Option(metavar="NAME", help="SQL: a column to pass on; may be given again."),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write a model for other programs: the same votes and labels everywhere.
 
@@ -76,4 +77,7 @@ def export(
         raise ValueError(str(error)) from error
     except ImportError as error:
         raise ValueError(str(error)) from error
-    say(f"wrote {out} ({file_size(out)})")
+    if as_json:
+        print_json(file_data(out))
+        return
+    say(f"wrote {file_size(out)}")

@@ -9,6 +9,7 @@ import typer
 
 from .data.source import Source
 from .options import (
+    AsJson,
     DataForm,
     Drop,
     Jobs,
@@ -21,9 +22,9 @@ from .options import (
     YName,
     whole,
 )
-from .output import say
+from .output import print_json, say
 from .output_files import check_output
-from .summary import file_size
+from .summary import file_data, file_size
 
 
 def report(
@@ -56,6 +57,7 @@ def report(
     form: DataForm = None,
     jobs: Jobs = None,
     quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a page about a model: one file that any browser opens, without a network.
 
@@ -93,4 +95,7 @@ def report(
         found = read_for(classifier, source, with_labels=labelled, quiet=quiet)
         X, labels = found.X, found.y
     classifier.report(out, X, labels, title=title, n_examples=examples)
+    if as_json:
+        print_json(file_data(out))
+        return
     say(f"wrote {file_size(out)}")

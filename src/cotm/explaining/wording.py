@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -41,6 +42,8 @@ def value_text(value: Any) -> str:
     """A value in a sentence."""
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        return str(value.replace(tzinfo=None).date())  # as rules have it
     return str(value)
 
 

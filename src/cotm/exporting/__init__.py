@@ -29,6 +29,12 @@ ENDINGS = {
 def export(description: Description, path: str | os.PathLike[str], **options: Any) -> None:
     """Write a model's description in the format that the name's ending says, or nothing."""
     path = Path(path)
+    if path.suffix == ".pmml":
+        raise CannotExportError(
+            "PMML",
+            "whoever reads PMML may count in single precision and go through rules in his own way",
+            "export ONNX, JSON or SQL",
+        )
     if path.suffix not in ENDINGS:
         raise ValueError(
             f"path={str(path)!r} ends in {path.suffix!r}, which is no format of exports; known "

@@ -101,18 +101,29 @@ def _header(description: Description, words: dict[str, Any]) -> str:
     both |= {
         "N_VALUES": members[0].input.n_values,
         "N_OUTPUTS": description.n_outputs,
-        "MARGIN": repr(float(description.margin)),
-        "SHARPNESS": repr(description.sharpness),
+        "SCALE": _scale(description, words),
         "COLUMNS": _columns(members[0], words["WITH_TEXTS"]),
-        "PREDICTED": "uint8_t *labels" if description.multilabel else "int32_t *classes",
-        "MEANING": (
-            "for each output 1 where it has 0 votes or more"
-            if description.multilabel
-            else "the number of the class with the most votes, the first of equals"
-        ),
+        "PREDICTED": "{1} *{0}".format(*predicted(description)),
+        "MEANING": _MEANINGS[predicted(description)[0]],
         "UNIT": "" if description.divisors is None else ", in units of 2 to the power of -32",
     }
     return template("header.h", both)
+
+
+def _scale(description: Description, words: dict[str, Any]) -> str:
+    """What votes mean beside what is predicted."""
+    quantities = description.quantities
+    if quantities is None:
+        scale = {
+            "MARGIN": repr(float(description.margin)),
+            "SHARPNESS": repr(description.sharpness),
+        }
+        return template("probabilities.h", words | scale)
+    scale = {
+        "UNITS": ", ".join(map(repr, quantities.unit)),
+        "OFFSETS": ", ".join(map(repr, quantities.offset)),
+    }
+    return template("quantities.h", words | scale)
 
 
 def _columns(member: Member, with_texts: bool) -> str:
@@ -274,23 +285,50 @@ def _combination(description: Description, words: dict[str, Any], form: str, lan
             else ""
         ),
     }
-    predict = "labels.c" if description.multilabel else "classes.c"
+    predict = f"{predicted(description)[0]}.c"
     return template("votes.c", outer) + template(predict, outer)
+
+
+#: Of what is predicted, what the argument is called, and its type.
+_PREDICTED = {"classes": "int32_t", "labels": "uint8_t", "quantities": "double"}
+_MEANINGS = {
+    "classes": "the number of the class with the most votes, the first of equals",
+    "labels": "for each output 1 where it has 0 votes or more",
+    "quantities": "the quantities",
+}
+#: How the program for a quick test shows them.
+_PRINTS = {
+    "classes": "show(@NAME@_classes[classes[0]]);",
+    "labels": """for (i = 0; i < @OUTPUTS@; ++i)
+      if (labels[i]) {
+        show(@NAME@_classes[i]);
+        putchar(' ');
+      }""",
+    "quantities": """for (i = 0; i < @OUTPUTS@; ++i)
+      printf("%s%.17g", i ? "\\t" : "", quantities[i]);""",
+}
+
+
+def predicted(description: Description) -> tuple[str, str]:
+    """What NAME_predict writes, as its argument is called, and its type."""
+    kind = "labels" if description.multilabel else "classes"
+    if description.quantities is not None:
+        kind = "quantities"
+    return kind, _PREDICTED[kind]
 
 
 def _main_words(description: Description, words: dict[str, Any]) -> dict[str, str]:
     """What the program for a quick test has to know."""
-    predict = 'printf("%s", ' + words["NAME"] + "_classes[classes[0]]);"
-    if description.multilabel:
-        predict = (
-            f"for (i = 0; i < {words['OUTPUTS']}; ++i)\n"
-            '      if (labels[i]) printf("%s ", ' + words["NAME"] + "_classes[i]);"
-        )
-    made = f"uint8_t labels[{words['OUTPUTS']}]" if description.multilabel else "int32_t classes[1]"
+    kind, type_ = predicted(description)
+    size = 1 if kind == "classes" else words["OUTPUTS"]
+    shown = _PRINTS[kind]
+    for word in ("NAME", "OUTPUTS"):
+        shown = shown.replace(f"@{word}@", words[word])
     return {
-        "MADE": made,
-        "INTO": "labels" if description.multilabel else "classes",
-        "PRINT": predict,
+        "SHOW": "" if kind == "quantities" else template("show.c", {}),
+        "MADE": f"{type_} {kind}[{size}]",
+        "INTO": kind,
+        "PRINT": shown,
         "TEXTS": (
             f"  static const char *texts[{words['UPPER']}_VALUES];\n" if words["WITH_TEXTS"] else ""
         ),

@@ -35,6 +35,7 @@ from .description import (
     ImageInput,
     Levels,
     Member,
+    Quantities,
     TableInput,
     Test,
     Value,
@@ -54,7 +55,7 @@ def describe(
     sharpness: Sharpness,
     inputs: str = "raw",
 ) -> Description:
-    """What several classifiers, or one, have learned, as plain data."""
+    """What several classifiers, or one model, have learned, as plain data."""
     check_choice("inputs", inputs, INPUTS)
     first = members[0][1]
     return Description(
@@ -64,7 +65,16 @@ def describe(
         multilabel=first.multilabel,
         margin=int(margin),
         sharpness=known(sharpness),
+        quantities=_quantities(first),
     )
+
+
+def _quantities(fitted: Fitted) -> Quantities | None:
+    scaling = fitted.scaling
+    if scaling is None:
+        return None
+    unit = np.multiply(scaling.unit, fitted.machine.n_states_)  # as Scaling.quantities has it
+    return Quantities(tuple(unit.tolist()), scaling.offset, scaling.one)
 
 
 def _member(name: str, fitted: Fitted, inputs: str) -> Member:

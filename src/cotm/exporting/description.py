@@ -160,14 +160,24 @@ class Member:
 
 
 @dataclass(frozen=True)
+class Quantities:
+    """What the votes of a regressor predict: votes / unit + offset, in float64, of each output."""
+
+    unit: tuple[float, ...]
+    offset: tuple[float, ...]
+    one: bool  # a number is predicted, and not a list of one
+
+
+@dataclass(frozen=True)
 class Description:
-    """A fitted classifier, or several whose votes are added up.
+    """A fitted classifier or regressor, or several whose votes are added up.
 
     With ``divisors`` votes are the sum over all members of (votes * 2**32) // divisor, to the
     floor; without, the plain sum. Of equal votes the first class wins; with ``multilabel`` every
     label with 0 votes or more is predicted. Probabilities are the softmax of
     votes / margin * sharpness, or with ``multilabel`` the logistic function of
-    (votes + 0.5) / margin * sharpness.
+    (votes + 0.5) / margin * sharpness. With ``quantities`` the outputs are these instead of
+    classes, without probabilities.
     """
 
     members: tuple[Member, ...]
@@ -176,6 +186,7 @@ class Description:
     multilabel: bool
     margin: int
     sharpness: float
+    quantities: Quantities | None = None
 
     @property
     def n_outputs(self) -> int:

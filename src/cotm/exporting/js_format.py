@@ -22,11 +22,11 @@ def files(description: Description, path: Path) -> dict[Path, bytes]:
     data = json_text(description).replace("<", "\\u003c")
     module = (
         f"{_resource('evaluator.js')}\n// The model --------------------------------------------"
-        f"---------------------------\n\n/** The classifier that was exported. */\n"
+        f"---------------------------\n\n/** The model that was exported. */\n"
         f"export const model = new Model({data});\n\nexport default model;\n"
     )
     types = (
-        f"{_resource('evaluator.d.ts')}\n/** The classifier that was exported. */\n"
+        f"{_resource('evaluator.d.ts')}\n/** The model that was exported. */\n"
         "export const model: Model;\n\nexport default model;\n"
     )
     return {path.with_suffix(".d.ts"): text_bytes(types), path: text_bytes(module)}

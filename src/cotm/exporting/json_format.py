@@ -50,6 +50,7 @@ def _member_text(member: dict[str, Any]) -> str:
 
 def as_data(description: Description) -> dict[str, Any]:
     """The description as dictionaries and lists."""
+    quantities = description.quantities
     return {
         "format": "cotm-export",
         "version": VERSION,
@@ -60,6 +61,7 @@ def as_data(description: Description) -> dict[str, Any]:
         "sharpness": description.sharpness,
         # As text: they may be beyond what doubles hold.
         "divisors": description.divisors and [str(d) for d in description.divisors],
+        **({"quantities": dataclasses.asdict(quantities)} if quantities else {}),
         "members": [_member_data(member) for member in description.members],
     }
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .description import CannotExportError, Clause, Description, Member, TableInput
+from .description import CannotExportError, Clause, Description, Member, Quantities, TableInput
 from .onnx_graph import Graph
 from .onnx_inputs import bits_of, reads_texts
 
@@ -133,12 +133,34 @@ def _votes(graph: Graph, member: Member, n_outputs: int) -> str:
     return graph.cast(graph.node("MatMul", [outputs, graph.constant(weights)]), "DOUBLE")
 
 
+def _predictions(
+    graph: Graph, votes: str, quantities: Quantities, helper: Any, types: Any
+) -> list[Any]:
+    """What a regressor predicts, computed as Python does, and whole votes."""
+    count = len(quantities.unit)
+    divided = graph.node("Div", [votes, graph.constant(np.array(quantities.unit))])
+    offset = graph.constant(np.array(quantities.offset))
+    shape: list[Any] = ["rows", count]
+    if quantities.one:
+        predicted = graph.node("Add", [divided, offset])
+        graph.node("Squeeze", [predicted, graph.constant(np.array([1]))], name="prediction")
+        shape = ["rows"]
+    else:
+        graph.node("Add", [divided, offset], name="prediction")
+    return [
+        helper.make_tensor_value_info("prediction", types.DOUBLE, shape),
+        helper.make_tensor_value_info("votes", types.INT64, ["rows", count]),
+    ]
+
+
 def _outputs(
     graph: Graph, votes: str, description: Description, helper: Any, types: Any
 ) -> list[Any]:
-    """Labels, whole votes, and probabilities."""
+    """Labels, whole votes, and probabilities; or quantities and votes."""
     count = description.n_outputs
     graph.cast(votes, "INT64", name="votes")
+    if description.quantities is not None:
+        return _predictions(graph, votes, description.quantities, helper, types)
     shift = 0.5 if description.multilabel else 0.0
     margins = graph.node(
         "Div",

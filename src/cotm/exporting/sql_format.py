@@ -6,7 +6,15 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from .description import CannotExportError, Clause, Description, Member, TableInput, Test
+from .description import (
+    CannotExportError,
+    Clause,
+    Description,
+    Member,
+    Quantities,
+    TableInput,
+    Test,
+)
 from .writing import text_bytes, wrapped
 
 OPTIONS = ("table", "keep")
@@ -43,7 +51,7 @@ def _query(description: Description, table: str, keep: list[str]) -> Iterator[st
             f"it needs {len(bits)} bits and {len(votes)} outputs at a time",
             "train with fewer columns, or export JSON or C",
         )
-    yield "-- A classifier made of rules, exported by cotm. It reads the table"
+    yield "-- A model made of rules, exported by cotm. It reads the table"
     yield "-- in the last line of the first part, whose missing values are NULL."
     yield "WITH cells AS MATERIALIZED (SELECT"
     cells = [_cell(inputs, k) for k in range(inputs[0].n_values)]
@@ -132,7 +140,20 @@ def _misses(number: int, member: Member, clause: Clause) -> str:
     return _balanced([bit if negated else f"1 - {bit}" for bit, negated in pairs], " + ")
 
 
+def _predictions(quantities: Quantities, votes: list[str]) -> list[str]:
+    """What a regressor predicts, computed as Python does."""
+    names = ["prediction"] if quantities.one else [f"prediction_{i}" for i in range(len(votes))]
+    return [
+        f"CAST({vote} AS DOUBLE PRECISION) / {_number(unit)} + {_number(offset)} AS {name}"
+        for vote, unit, offset, name in zip(
+            votes, quantities.unit, quantities.offset, names, strict=True
+        )
+    ]
+
+
 def _labels(description: Description, votes: list[str]) -> list[str]:
+    if description.quantities is not None:
+        return _predictions(description.quantities, votes)
     if description.multilabel:
         return [f"CASE WHEN {v} >= 0 THEN 1 ELSE 0 END AS label_{i}" for i, v in enumerate(votes)]
     whens = []

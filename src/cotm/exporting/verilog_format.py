@@ -35,6 +35,10 @@ def _modules(description: Description, name: str, value: str) -> Iterator[str]:
             "several members read an example, each in its own way",
             "export each of them alone, or join them to one pool of clauses",
         )
+    if description.quantities is not None:
+        raise CannotExportError(
+            "Verilog", "what a regressor predicts is a float64", "export C, ONNX or JSON"
+        )
     member = description.members[0]
     expressions = bit_expressions(member.input, value)
     words = _words(description, member, name, value_bits(member.input, value))

@@ -58,9 +58,10 @@ def gather(model: Any, X: Any, y: Any, options: Options) -> ReportData:
     truth = None if y is None else _labels(y, model)
     examples = _Examples.of(model, X, truth)
     known = None if examples is None else examples.with_known_labels(model)
+    rules = [*_rules(model, known, options.feature_names)]
     summary = {
         "title": options.title or f"{type(model).__name__}: a report",
-        "about": what_it_is(model, description),
+        "about": what_it_is(model, description, len(rules)),
         "facts": card(model, description),
         "parameters": parameters(model),
         "classes": [str(label) for label in description.classes],
@@ -70,7 +71,7 @@ def gather(model: Any, X: Any, y: Any, options: Options) -> ReportData:
     }
     details: dict[str, Any] = {
         "export": _export(description, options.feature_names),
-        "rules": rules_in_words(_rules(model, known, options.feature_names), description),
+        "rules": rules_in_words(rules, description),
         "rows": 0 if known is None else len(known.predicted),
         "totals": None if known is None else known.totals(model),
         "examples": None

@@ -35,9 +35,8 @@ def members_of(model: Any) -> dict[str, Any]:
     return getattr(model, "named_estimators_", None) or {"model": model}
 
 
-def what_it_is(model: Any, description: Description) -> str:
-    """The model in two sentences."""
-    count = sum(len(member.clauses) for member in description.members)
+def what_it_is(model: Any, description: Description, count: int) -> str:
+    """The model, of so many rules, in two sentences."""
     outputs = f"{len(description.classes)} {'labels' if description.multilabel else 'classes'}"
     if len(description.members) > 1:
         first = (
@@ -85,7 +84,7 @@ def _of_member(classifier: Any, member: Member) -> dict[str, str]:
     states = fitted.machine.n_states_
     facts = {
         "Reads": _reads(member),
-        "Rules": f"{len(conditions):,} that can vote, {mean:.1f} conditions on average"
+        "Clauses": f"{len(conditions):,} that can vote, {mean:.1f} conditions on average"
         + (f"; of {states} states that vote together" if states > 1 else "")
         + (f"; {member.tolerance - 1} conditions may fail" if member.tolerance > 1 else ""),
         "Trained": _trained(fitted),

@@ -1,4 +1,4 @@
-/* A classifier made of rules, exported by cotm.
+/* A model made of rules, exported by cotm.
 
    Values of an example, @UPPER@_VALUES in a row:
 @COLUMNS@
@@ -24,12 +24,7 @@ typedef @VOTE_TYPE@ @NAME@_vote;
 #define @UPPER@_VALUES @N_VALUES@
 #define @UPPER@_OUTPUTS @N_OUTPUTS@
 
-/* Probabilities are a softmax, or for several labels the logistic function of each, of votes (plus
-   0.5 for several labels) / margin * sharpness. */
-#define @UPPER@_MARGIN @MARGIN@
-#define @UPPER@_SHARPNESS @SHARPNESS@
-
-/* What the outputs are called, in UTF-8. */
+@SCALE@/* What the outputs are called, in UTF-8. */
 extern const char *const @NAME@_classes[@UPPER@_OUTPUTS];
 
 /* Votes of rows of values, @UPPER@_OUTPUTS for each@UNIT@. */

@@ -1,6 +1,6 @@
 
 #ifdef @UPPER@_MAIN
-int main(void)
+@SHOW@int main(void)
 {
   static char line[1 << 20];
   static @NAME@_value values[@UPPER@_VALUES];

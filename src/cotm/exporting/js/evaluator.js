@@ -1,8 +1,8 @@
-// Evaluates classifiers that cotm exported as JSON. No other code is needed.
+// Evaluates models that cotm exported as JSON. No other code is needed.
 
 const VERSION = 1;
 
-/** A classifier made of rules. */
+/** A classifier or regressor made of rules. */
 export class Model {
   /** @param data what the JSON export holds, parsed */
   constructor(data) {
@@ -13,6 +13,7 @@ export class Model {
     this.data = data;
     this.classes = data.classes;
     this.multilabel = data.multilabel;
+    this.quantities = data.quantities ?? null;
     this.members = data.members.map((member) => new Member(member, data.classes.length));
     this.divisors = data.divisors && data.divisors.map(BigInt);
   }
@@ -38,13 +39,21 @@ export class Model {
     return sums(divided, 0n);
   }
 
-  /** The label with the most votes, the first of equals; with several labels those of 0 or more. */
+  /**
+   * The label with the most votes, the first of equals; with several labels those of 0 or more; of
+   * regressors the quantity, or a list of them.
+   */
   predict(example) {
     return this.labelOf(this.votes(example));
   }
 
   /** What such votes predict. */
   labelOf(votes) {
+    if (this.quantities) {
+      const { unit, offset, one } = this.quantities;
+      const values = Array.from(votes, (vote, i) => Number(vote) / unit[i] + offset[i]);
+      return one ? values[0] : values;
+    }
     if (this.multilabel) return this.classes.filter((_, i) => votes[i] >= 0);
     let best = 0;
     for (let i = 1; i < votes.length; ++i) if (votes[i] > votes[best]) best = i;
@@ -58,6 +67,7 @@ export class Model {
 
   /** The probabilities that such votes mean. */
   probabilitiesOf(votes) {
+    if (this.quantities) throw new TypeError("quantities have no probabilities; see predict");
     const { margin, sharpness } = this.data;
     const shift = this.multilabel ? 0.5 : 0;
     const logits = Array.from(votes, (vote) => ((Number(vote) + shift) / margin) * sharpness);
