@@ -53,6 +53,8 @@ VARIANTS = [
     PLAIN | dict(OUTPUT="i32", PLANES=8, SAMPLED=1, LIMITED=1, LONG_ROWS=1, SLEEPS=1),
     WIDE | dict(OUTPUT="i32", PLANES=2, SAMPLED=1, LISTED=1, TEAM_WARPS=16, SEARCHES=0, SLEEPS=1),
     WIDE | dict(SAMPLED=1, LISTED=1, SEARCHES=0, BOUNDED=1, SHARED=11, MANY=1),
+    PLAIN | dict(RESIDENT=2, THREADS=512),
+    PLAIN | dict(RESIDENT=2, THREADS=512, LISTED=1, DROPS=1, LIMITED=1, SHARED=127),
 ]
 
 
@@ -92,7 +94,7 @@ def test_kernels_compile(file, variant, tmp_path):
     known = sorted(int(line.removeprefix("compute_")) for line in listed.stdout.split())
     oldest = min(arch for arch in known if arch >= 70)
     architecture = [oldest, 90 if 90 in known else oldest][variant % 2]
-    options = {} if file == "data.cu" else {**VARIANTS[variant], "THREADS": 1024}
+    options = {} if file == "data.cu" else {"THREADS": 1024, **VARIANTS[variant]}
     compile_kernels(file, options, architecture, tmp_path)
 
 

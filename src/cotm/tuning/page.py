@@ -72,7 +72,8 @@ svg { display: block; width: 100%; height: auto; }
 .line { fill: none; stroke: var(--for); stroke-opacity: 0.55; stroke-width: 1.5; }
 .line.low { stroke: var(--soft); stroke-opacity: 0.4; }
 .line.best { stroke: var(--against); stroke-opacity: 1; stroke-width: 2.5; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--panel); padding: 0.75rem 1rem; border-radius: 5px; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+pre { background: var(--panel); padding: 0.75rem 1rem; border-radius: 5px; }
 .wide { min-width: 16rem; }
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import cupy as cp
@@ -30,6 +30,7 @@ from .layout import (
     fill_spec,
     fill_struct,
 )
+from .residency import Need
 from .sources import CONSTANTS
 
 _SLICE = CONSTANTS["kSlice"]
@@ -285,13 +286,28 @@ class CudaBackend:
         heavy = bool((scales > 2**32).any())
         kernel = self._kernel("train", -(-spec.n // launch.blocks), heavy)
         kernel.max_dynamic_shared_size_bytes = self._most_shared  # the same for all machines
-        kernel(
-            (launch.blocks,),
-            (launch.threads,),
-            (self._machine, task),
-            shared_mem=launch.shared_bytes,
-        )
+        with self._room_for(kernel):
+            kernel(
+                (launch.blocks,),
+                (launch.threads,),
+                (self._machine, task),
+                shared_mem=launch.shared_bytes,
+            )
+            if device.ORDINARY:
+                self._stream.synchronize()
         self._lists_current = not self._sizes.counts
+
+    def _room_for(self, kernel: Any) -> AbstractContextManager[None]:
+        """Room for a launch beside those of other machines, where the driver does not see to it."""
+        if not device.ORDINARY:
+            return nullcontext()
+        launch = self.launch
+        # Multiprocessors divide their memory anew only when nothing is on them: all launches want
+        # the same, the most of it shared.
+        kernel.preferred_shared_memory_carveout = 100
+        shared = launch.shared_bytes + kernel.shared_size_bytes
+        block = Need.of_block(launch.threads, kernel.num_regs, shared)
+        return device.room(self._index).take(launch.blocks, block)
 
     def _grow_weights(self, steps: int) -> None:
         """Keep a bound on the weights' magnitude; look at them where it would matter."""

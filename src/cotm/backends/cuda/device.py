@@ -13,7 +13,11 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
+from .residency import Need, Room
 from .sources import inlined, size_checks
+
+#: Whether training launches are ordinary ones, of which several are on a device at once.
+ORDINARY = os.environ.get("COTM_CUDA_LAUNCH") == "ordinary"
 
 
 def works(name: str) -> bool:
@@ -72,11 +76,25 @@ def module(device: int, file: str, options: tuple[str, ...] = ()) -> Any:
         options=(
             "-std=c++17",
             *(f"-DCOTM_{option}" for option in options),
+            *(["-DCOTM_RESIDENT=2"] if ORDINARY and "THREADS=512" in options else []),
             *os.environ.get("COTM_CUDA_FLAGS", "").split(),  # for tools, see the Makefile
         ),
         # The blocks of a training launch wait for each other, so all must run at once.
-        enable_cooperative_groups=file == "train.cu",
+        enable_cooperative_groups=file == "train.cu" and not ORDINARY,
     )
+
+
+@functools.cache
+def room(device: int) -> Room:
+    """The room for training launches on a device."""
+    attributes = cp.cuda.Device(device).attributes
+    each = Need(
+        attributes["MaxRegistersPerMultiprocessor"],
+        attributes["MaxSharedMemoryPerMultiprocessor"],
+        attributes["MaxThreadsPerMultiProcessor"],
+        attributes["MaxBlocksPerMultiprocessor"],
+    )
+    return Room(attributes["MultiProcessorCount"], each)
 
 
 _THREADS = 256  # of a block, where it does not matter

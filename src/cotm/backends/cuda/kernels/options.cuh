@@ -28,6 +28,10 @@ constexpr bool kTogether = kTeamWarps > 1;
 constexpr bool kListed = COTM_LISTED;   // a block lists the clauses that get feedback; else its
                                         // warps look through their own
 constexpr u32 kThreads = COTM_THREADS;  // at most, of a block in training
+#ifndef COTM_RESIDENT
+#define COTM_RESIDENT 1
+#endif
+constexpr u32 kResident = COTM_RESIDENT;  // blocks of kThreads that registers leave room for
 
 // Whether a part lies in shared memory; the option has a bit for each.
 __device__ constexpr bool shares(Part part) { return COTM_SHARED >> part & 1; }

@@ -309,7 +309,7 @@ __device__ __forceinline__ void learn(const Trainer& t, const Crew& crew, Progre
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads, 1)
+extern "C" __global__ void __launch_bounds__(kThreads, kResident)
     train(const __grid_constant__ Machine machine, const __grid_constant__ Task task) {
   extern __shared__ uint4 memory[];
   const u32 m = machine.spec.m;  // read once: reading it in the loop costs registers
