@@ -6,7 +6,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -type f -not -n
 
 .PHONY: help demo test test-matrix test-aarch64 test-cross test-cuda lint format bench bench-full bench-gpu \
   cuda-tools sanitize sanitize-cuda docs wheels sbom \
-  release-check constraints clean
+  release-check constraints soak clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make test-cuda  the tests of the CUDA backend, and those of behaviour on it"
 	@echo "make sanitize  the native tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make sanitize-cuda  some CUDA tests under NVIDIA's memcheck and racecheck"
+	@echo "make soak      ten minutes of load on a server, with reloads and killed workers"
 	@echo "make docs      the site of documents, tutorials, pictures and reference, in build/docs/html"
 	@echo "make wheels    the sdist, and wheels for this kind of Linux, installed and tried; in dist/"
 	@echo "make sbom      a bill of materials of what is installed, in dist/"
@@ -156,6 +157,10 @@ sanitize-cuda: $(DEVELOPMENT) cuda-tools
 	compute-sanitizer --tool memcheck --error-exitcode 1 $(VENV)/bin/python -m pytest $(SANITIZED)
 	COTM_CUDA_FLAGS=-DCOTM_RACECHECK compute-sanitizer --tool racecheck --error-exitcode 1 \
 	  $(VENV)/bin/python -m pytest $(SANITIZED)
+
+# Every answer is compared with the model's own. Times mean something on a machine at rest only.
+soak: $(DEVELOPMENT)
+	$(VENV)/bin/python tests/serving/soak.py 600
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.builder
 	$(PIP) install --quiet --no-build-isolation --no-compile ".[docs]"

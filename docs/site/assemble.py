@@ -45,7 +45,15 @@ GROUPS = {
         "composites",
     ],
     "understanding": ["rules", "explaining", "report", "plotting"],
-    "deploying": ["files", "exports", "compression", "logging", "platforms", "releasing"],
+    "deploying": [
+        "files",
+        "exports",
+        "serving",
+        "compression",
+        "logging",
+        "platforms",
+        "releasing",
+    ],
     "knowing": ["algorithm", "state", "performance", "reproduction", "names"],
     "project": ["contributing", "security", "benchmarks"],
 }

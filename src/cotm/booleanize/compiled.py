@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..core.extension import native_core
 from .encodings import CategoryCode, ColumnCode, tells_booleans_apart
+from .frames import NamedArray
 
 #: Types of arrays that the native core reads, by their letters.
 _NUMBERS = frozenset("?bBhHiIlLqQfd")
@@ -46,6 +47,8 @@ class CompiledCodes:
             return self._of_array(X) if self._names is None else None
         if self._names is None:
             return None
+        if type(X) is NamedArray:
+            return self._of_array(X.values) if X.columns == self._names else None
         with suppress(Exception):  # libraries raise their own where cells are odd
             if hasattr(type(X), "iloc"):
                 return self._of_pandas(X)

@@ -24,6 +24,7 @@ from .predict import predict
 from .report import report
 from .reproduce import reproduce
 from .rules import rules
+from .serve import serve
 from .streams import OutputError, open_closed_streams
 from .train import train
 from .tune import tune
@@ -47,6 +48,7 @@ _COMMANDS = (
     compress,
     export,
     info,
+    serve,
     demo,
     reproduce,
 )

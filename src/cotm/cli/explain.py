@@ -124,7 +124,7 @@ def explain(
 
     X = read(data)
     asked = _existing(asked, len(X), quiet=quiet)
-    compared = _sample(X, enough=2) if background is None else _sample(read(background))
+    compared = sample_rows(X, enough=2) if background is None else sample_rows(read(background))
     why = classifier.explain(_taken(X, asked), compared, rules=as_json)
     changes: list[Counterfactual | None] = []
     if change:
@@ -152,7 +152,7 @@ def _existing(asked: list[int] | None, count: int, *, quiet: bool) -> list[int]:
     return asked
 
 
-def _sample(X: Any, enough: int = 1) -> Any:
+def sample_rows(X: Any, enough: int = 1) -> Any:
     """Some rows that stand for all; None of too few, which the library complains of."""
     from ..core.randomness import split_order
     from ..explaining.explaining import MOST_BACKGROUND

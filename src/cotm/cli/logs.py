@@ -81,6 +81,7 @@ class _Json(logging.Formatter):
             "time": _moment(record),
             "level": record.levelname.lower(),
             "logger": record.name,
+            "process": record.process,
             "message": record.getMessage(),
         }
         facts = {k: v for k, v in vars(record).items() if k not in _USUAL and k not in entry}
@@ -94,7 +95,7 @@ def _moment(record: logging.LogRecord) -> str:
     return f"{seconds}.{int(record.msecs):03d}Z"
 
 
-_state: dict[str, Any] = {"form": None, "handler": None}
+_state: dict[str, Any] = {"form": None, "level": None, "handler": None}
 #: What the texts that commands print to standard error begin with.
 _LEVELS = {"error: ": logging.ERROR, "warning: ": logging.WARNING, "note: ": logging.INFO}
 
@@ -105,7 +106,7 @@ def set_up(form: LogForm | None, level: LogLevel | None) -> None:
     if before is not None:
         logger.removeHandler(before)
         logger.setLevel(logging.NOTSET)
-    _state.update(form=form, handler=None)
+    _state.update(form=form, level=level, handler=None)
     if form is None and level is None:
         return
     handler = _Lines()
@@ -113,6 +114,11 @@ def set_up(form: LogForm | None, level: LogLevel | None) -> None:
     logger.addHandler(handler)
     logger.setLevel((level or LogLevel.info).value.upper())
     _state["handler"] = handler
+
+
+def chosen(form: LogForm | None, level: LogLevel | None) -> tuple[LogForm, LogLevel]:
+    """What a server logs: as its own options say, those before it, or as text."""
+    return form or _state["form"] or LogForm.text, level or _state["level"] or LogLevel.info
 
 
 def are_json() -> bool:

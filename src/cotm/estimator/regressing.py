@@ -16,11 +16,39 @@ from ..explaining.explaining import explain
 from ..explaining.explanation import Explanation
 from ..model.fitted import Fitted
 from ..model.inputs import QUANTITY_BITS
+from ..model.quantities import Scaling
 from .base import TsetlinEstimator
 from .tasks import Regression, sorted_errors
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+def check_interval(errors: NDArray[np.float64] | None, coverage: float) -> NDArray[np.float64]:
+    """The errors on held-out examples that intervals are made of, or a ValueError."""
+    check_number("coverage", coverage, 0.0, 1.0)
+    if errors is None:
+        raise ValueError(
+            "no errors on held-out examples are known, so intervals would be guesses; call "
+            "conformalize(X, y) with examples that were not trained on, or fit with "
+            "early_stopping=True or an eval_set"
+        )
+    return errors
+
+
+def interval(
+    scaling: Scaling,
+    errors: NDArray[np.float64] | None,
+    predicted: NDArray[np.float64],
+    coverage: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lower and upper bounds for predicted quantities, in the form that y had."""
+    errors = check_interval(errors, coverage)
+    rank = math.ceil(coverage * (len(errors) + 1))
+    width: NDArray[np.float64] = np.full(predicted.shape[1], np.inf)
+    if rank <= len(errors):
+        width = errors[max(0, rank - 1)]
+    return scaling.in_form(predicted - width), scaling.in_form(predicted + width)
 
 
 class TsetlinRegressor(RegressorMixin, TsetlinEstimator):  # type: ignore[misc]
@@ -79,21 +107,9 @@ class TsetlinRegressor(RegressorMixin, TsetlinEstimator):  # type: ignore[misc]
             Infinite, where there were too few examples to promise so much.
         """
         fitted = self._now()
-        check_number("coverage", coverage, 0.0, 1.0)
-        if fitted.errors is None:
-            raise ValueError(
-                "no errors on held-out examples are known, so intervals would be guesses; call "
-                "conformalize(X, y) with examples that were not trained on, or fit with "
-                "early_stopping=True or an eval_set"
-            )
+        check_interval(fitted.errors, coverage)
         assert fitted.scaling is not None
-        rank = math.ceil(coverage * (len(fitted.errors) + 1))
-        width: NDArray[np.float64] = np.full(len(fitted.classes), np.inf)
-        if rank <= len(fitted.errors):
-            width = fitted.errors[max(0, rank - 1)]
-        predicted = self._quantities(fitted, X)
-        in_form = fitted.scaling.in_form
-        return in_form(predicted - width), in_form(predicted + width)
+        return interval(fitted.scaling, fitted.errors, self._quantities(fitted, X), coverage)
 
     def conformalize(self, X: Any, y: Any) -> Self:
         """Learn how wide intervals must be from examples that were not trained on."""

@@ -258,15 +258,7 @@ class Explanation:
                     ]
                     for label in self.classes
                 },
-                "rules": [
-                    {
-                        "text": str(spoken.rule),
-                        "output": spoken.output,
-                        "votes": {str(name): votes for name, votes in spoken.votes.items()},
-                        "patch": spoken.patch,
-                    }
-                    for spoken in self.rules[i][:top]
-                ],
+                "rules": [spoken.to_data() for spoken in self.rules[i][:top]],
             }
             for i in range(len(self))
         ]

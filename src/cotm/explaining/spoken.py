@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..core.examples import Examples
 from ..rules import MemberRule, Rule, rules
-from .voters import Voter
+from .voters import Voter, Voters
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,15 @@ class SpokenRule:
     output: int
     votes: dict[Any, int]
     patch: tuple[int, int] | None = None
+
+    def to_data(self) -> dict[str, Any]:
+        """What JSON can hold of it."""
+        return {
+            "text": str(self.rule),
+            "output": self.output,
+            "votes": {str(name): votes for name, votes in self.votes.items()},
+            "patch": self.patch,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,3 +129,10 @@ class SpokenRules(Sequence[tuple[SpokenRule, ...]]):
             for spoken in speaker.spoken(i)
         ]
         return tuple(spoken for *_, spoken in sorted(ranked, key=lambda entry: entry[:3]))
+
+
+def spoken_rules(voters: Voters, X: Any, top: int | None = None) -> list[list[dict[str, Any]]]:
+    """For each example the first of the rules that spoke, as data, of members that read tables."""
+    parts = [SpokenRules.of(member, member.read(X)) for member in voters.members]
+    rules = SpokenRules.joined(parts, voters.divisors)
+    return [[spoken.to_data() for spoken in row[:top]] for row in rules]
