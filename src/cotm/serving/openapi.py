@@ -185,7 +185,7 @@ def _predict(name: dict[str, Any], binary: dict[str, Any]) -> dict[str, Any]:
             ),
             _parameter(
                 "reasons",
-                {"type": "integer", "minimum": 0, "maximum": 9999},
+                {"type": ["integer", "boolean"], "minimum": 0, "maximum": 9999},
                 "Add so many reasons for each row.",
             ),
         ],
