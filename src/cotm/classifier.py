@@ -89,6 +89,9 @@ class CoTMClassifier(TsetlinClassifier):
     drop_literals : float or cotm.Schedule, default=0.0
         0 to 0.99: share of the literals that sleep in each epoch: no clause asks for them or
         learns about them in it. In prediction all count.
+    negations : bool, default=True
+        Whether clauses may ask that a bit is 0. False: for bits that are 1 only, so that rules on
+        texts name words that are there and none that are missing.
     booleanize : "auto", None, or transformer, default="auto"
         How X becomes bits. "auto" passes bits through, and turns numbers into thermometer
         bits, categories into a bit each, 8-bit images into adaptive Gaussian thresholds.
@@ -242,6 +245,7 @@ class CoTMClassifier(TsetlinClassifier):
         negatives: str = "auto",
         drop_clauses: float | Schedule = 0.0,
         drop_literals: float | Schedule = 0.0,
+        negations: bool = True,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
         constraints: Constraints | None = None,
@@ -280,6 +284,7 @@ class CoTMClassifier(TsetlinClassifier):
         self.negatives = negatives
         self.drop_clauses = drop_clauses
         self.drop_literals = drop_literals
+        self.negations = negations
         self.booleanize = booleanize
         self.augment = augment
         self.constraints = constraints
@@ -356,6 +361,7 @@ class TMClassifier(TsetlinClassifier):
         negatives: str = "auto",
         drop_clauses: float | Schedule = 0.0,
         drop_literals: float | Schedule = 0.0,
+        negations: bool = True,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
         constraints: Constraints | None = None,
@@ -395,6 +401,7 @@ class TMClassifier(TsetlinClassifier):
         self.negatives = negatives
         self.drop_clauses = drop_clauses
         self.drop_literals = drop_literals
+        self.negations = negations
         self.booleanize = booleanize
         self.augment = augment
         self.constraints = constraints

@@ -97,6 +97,7 @@ class CoTMRegressor(TsetlinRegressor):
         include_depth: int | str | None = "auto",
         drop_clauses: float | Schedule = 0.0,
         drop_literals: float | Schedule = 0.0,
+        negations: bool = True,
         booleanize: BitTransformer | str | None = "auto",
         augment: Augmentation | None = None,
         constraints: Constraints | None = None,
@@ -130,6 +131,7 @@ class CoTMRegressor(TsetlinRegressor):
         self.include_depth = include_depth
         self.drop_clauses = drop_clauses
         self.drop_literals = drop_literals
+        self.negations = negations
         self.booleanize = booleanize
         self.augment = augment
         self.constraints = constraints

@@ -73,6 +73,7 @@ def naive_step(spec, memory, weights, patches, target, scale, step, began):
     n, m, L, o = spec.n, spec.m, spec.grid.n_literals, spec.grid.n_features
     hashes = hash32(make_key(pass_key, Purpose.LITERALS), np.arange(L, dtype=np.uint32))
     known = [int(h) >= spec.drop_literals for h in hashes]
+    known = [awake and (spec.negations or k < o) for k, awake in enumerate(known)]
     included = [[k for k in range(L) if memory[j][k] >= 0 and known[k]] for j in range(n)]
     graded = [[naive_grade(spec, included[j], x) for x in patches] for j in range(n)]
     draws = [int(hash32(make_key(pass_key, Purpose.CLAUSES), j)) for j in range(n)]

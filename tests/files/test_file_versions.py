@@ -304,6 +304,7 @@ def bits_model():
         negatives="focused",
         drop_clauses=0.3,
         drop_literals=0.2,
+        negations=False,
         scoring="f1_macro",
         weighted=False,
         booleanize=None,

@@ -304,6 +304,7 @@ Spec random_spec(Draws& draws) {
   spec.drop_clauses = draws.below(3) ? 0 : draws.below(1u << 30);
   spec.drop_literals = draws.below(3) ? 0 : draws.below(1u << 30);
   spec.regression = !spec.negatives && draws.coin();
+  spec.negations = true;
   return spec;
 }
 

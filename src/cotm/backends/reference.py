@@ -85,7 +85,9 @@ def awake_clauses(spec: Spec, step: int) -> Bool:
 def awake_literals(spec: Spec, step: int) -> Bool:
     """Which literals count, and are learned about, in the pass that begins at a step, (L,)."""
     key = make_key(step_key(spec.seed, step), Purpose.LITERALS)
-    return hash32(key, np.arange(spec.grid.n_literals, dtype=U32)) >= spec.drop_literals
+    literals = np.arange(spec.grid.n_literals, dtype=U32)
+    allowed = spec.negations | (literals < spec.grid.n_features)
+    return allowed & (hash32(key, literals) >= spec.drop_literals)
 
 
 def speakers(

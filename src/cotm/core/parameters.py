@@ -249,6 +249,13 @@ class MachineParameters:
         pooled=first,
         scheduled=True,
     )
+    negations: bool = _option(
+        True,
+        Flag(),
+        "Whether rules may ask that a bit is 0, or for bits that are 1 only.",
+        flag="--negations/--no-negations",
+        pooled=any,
+    )
     sharing: bool = _option(
         True, Flag(), "Whether all outputs share the clauses, or each owns some.", is_kind=True
     )

@@ -51,6 +51,7 @@ class Spec:
     drop_clauses: int = 0  # a clause sleeps for a pass iff its 32-bit draw is below this
     drop_literals: int = 0  # and so does a literal, in all clauses
     regression: bool = False  # targets are votes to come near, instead of 0 and 1
+    negations: bool = True  # off: negated literals always sleep
 
     @classmethod
     def of(cls, parameters: MachineParameters, grid: PatchGrid, n_outputs: int, seed: int) -> Spec:
@@ -79,6 +80,7 @@ class Spec:
             drop_clauses=drop_threshold(parameters.drop_clauses),
             drop_literals=drop_threshold(parameters.drop_literals),
             regression=parameters.regression,
+            negations=parameters.negations,
         )
 
     @property
@@ -90,6 +92,11 @@ class Spec:
     def most(self) -> int:
         """The largest output a clause can have."""
         return min(self.tolerance, self.grid.n_literals)
+
+    @property
+    def has_sleepers(self) -> bool:
+        """Whether some literals sleep for a pass, or always."""
+        return self.drop_literals > 0 or not self.negations
 
     def owners(self) -> NDArray[np.int64]:
         """The output that owns each clause when sharing is off."""

@@ -25,6 +25,10 @@ class EarlierState:
     def __reduce__(self) -> tuple[Any, ...]:
         return EarlierState, (self.included, self.weights)
 
+    def has_from(self, literal: int) -> bool:
+        """Whether a clause includes a literal from this one on."""
+        return bool(np.unpackbits(self.included, axis=1)[:, literal:].any())
+
     def most_literals(self) -> int:
         """How many the longest clause includes."""
         return int(np.unpackbits(self.included, axis=1).sum(axis=1, dtype=np.int64).max())
@@ -98,6 +102,9 @@ def within_limits(spec: Spec, state: Snapshot, average: int = 1) -> Snapshot:
     entries are not known; those in which a clause has too many literals are dropped.
     """
     memory = np.clip(state.memory, -spec.N, spec.top)
+    if not spec.negations:
+        negated = memory[:, spec.grid.n_features :]
+        np.minimum(negated, -1, out=negated)
     weights = spec.clip_weights(state.weights)
     earlier = state.earlier[max(0, len(state.earlier) + 1 - average) :]
     if spec.max_literals:
@@ -106,5 +113,7 @@ def within_limits(spec: Spec, state: Snapshot, average: int = 1) -> Snapshot:
             weakest = included[np.argsort(-memory[j, included].astype(int), kind="stable")]
             memory[j, weakest[spec.max_literals :]] = -1
         earlier = tuple(p for p in earlier if p.most_literals() <= spec.max_literals)
+    if not spec.negations:
+        earlier = tuple(p for p in earlier if not p.has_from(spec.grid.n_features))
     earlier = tuple(EarlierState(p.included, spec.clip_weights(p.weights)) for p in earlier)
     return Snapshot(memory, weights, state.step, earlier)

@@ -43,6 +43,7 @@ LATER_OPTIONS: dict[str, Any] = {
     "negatives": "all",
     "drop_clauses": 0.0,
     "drop_literals": 0.0,
+    "negations": True,
     "scoring": None,
     "preset": "paper",
 }

@@ -109,7 +109,7 @@ class CudaBackend:
             "is_chosen": (n // 32 + launch.blocks + 1) * 4,
             "outputs": 0 if launch.holds("outputs") else launch.blocks * sizes.outputs,
             "fresh": fresh * 4 if self.spec.max_literals else 0,
-            "awake": sizes.awake if self.spec.drop_literals else 0,
+            "awake": sizes.awake if self.spec.has_sleepers else 0,
             "live": n * 4,
         }
         needed, free = sum(sizes_of.values()) + 4 * n * self.spec.m, device.free_memory()
@@ -167,7 +167,7 @@ class CudaBackend:
             "DROPS": training and self.spec.drop_clauses > 0,
             "QUANTITIES": training and self.spec.regression,
             "TARGET": "i32" if training and self.spec.regression else "u8",
-            "SLEEPS": self.spec.drop_literals > 0,
+            "SLEEPS": self.spec.drop_literals > 0 or not self.spec.negations,
             "ONE_NEGATIVE": training and self.spec.negatives > 0,
             "SEARCHES": int(self._layout.image_words > 0),
             # What only training asks for is left alike, so that prediction is compiled less often.
@@ -329,7 +329,7 @@ class CudaBackend:
 
         Those of a pass are without the literals that sleep in it.
         """
-        if self.spec.drop_literals and pass_step != self._slept_at:
+        if self.spec.has_sleepers and pass_step != self._slept_at:
             known = np.ones(self.spec.grid.n_literals, dtype=np.bool_)
             if pass_step is not None:
                 known = awake_literals(self.spec, pass_step)

@@ -60,7 +60,7 @@ struct Spec {
   u32 tolerance, growth_limit, include_depth;
   u32 negatives;  // none drawn, one evenly, one by its votes
   u32 drop_clauses, drop_literals;
-  u32 regression;
+  u32 regression, negations;
   i64 picks;
   __device__ i64 clip_weight(i64 weight) const;
   __device__ i32 top() const;
