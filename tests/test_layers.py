@@ -32,6 +32,7 @@ LAYERS = [
     "regressor",
     "composite",
     "joining",
+    "language",
     "loading",
     "tuning",
     "serving",

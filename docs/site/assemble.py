@@ -41,6 +41,7 @@ GROUPS = {
         "prediction",
         "images",
         "sequences",
+        "language",
         "regression",
         "composites",
     ],

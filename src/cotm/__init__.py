@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .exporting import CannotExportError as CannotExportError
     from .files import ModelFileError as ModelFileError
     from .joining import join as join
+    from .language.embedding import CoTMEmbedding as CoTMEmbedding
+    from .language.language_model import CoTMLanguageModel as CoTMLanguageModel
     from .loading import load as load
     from .machine import Machine as Machine
     from .model.constraints import Constraints as Constraints
@@ -62,6 +64,8 @@ _HOMES = {
     "Checkpoint": "estimator.checkpoint",
     "CoTMClassifier": "classifier",
     "CoTMComposite": "composite",
+    "CoTMEmbedding": "language.embedding",
+    "CoTMLanguageModel": "language.language_model",
     "CoTMRegressor": "regressor",
     "CoTMSearchCV": "tuning",
     "Condition": "rules",

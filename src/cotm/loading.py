@@ -10,6 +10,9 @@ from .classifier import CoTMClassifier, TMClassifier
 from .composite import CoTMComposite
 from .estimator.composition import composed
 from .estimator.settings import check_parameters
+from .language.base import TextModel
+from .language.embedding import CoTMEmbedding
+from .language.language_model import CoTMLanguageModel
 from .regressor import CoTMRegressor
 
 #: What a file may hold but for composites.
@@ -19,8 +22,14 @@ _KINDS: dict[str, type[Estimator]] = {
 }
 
 
+_TEXT_MODELS: dict[str, type[TextModel]] = {
+    kind._kind: kind for kind in (CoTMEmbedding, CoTMLanguageModel)
+}
+Saved = files.SavedModel | files.SavedComposite | files.SavedTextModel
+
+
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a classifier, regressor or composite that ``save`` or :class:`cotm.Checkpoint` wrote.
+    """Read a model of any kind that ``save`` or :class:`cotm.Checkpoint` wrote.
 
     It predicts and trains on exactly as the one that was saved. Nothing in the file is
     executed. A file that is damaged, foreign or of a newer version of cotm gives a
@@ -43,8 +52,10 @@ def load_bytes(data: bytes, name: str) -> Any:
     return files.load_bytes(data, name, restored)
 
 
-def restored(saved: files.SavedModel | files.SavedComposite) -> Estimator | CoTMComposite:
+def restored(saved: Saved) -> Any:
     """What a model file holds; a ValueError where a parameter cannot be."""
+    if isinstance(saved, files.SavedTextModel):
+        return _TEXT_MODELS[saved.kind]._restored(saved)
     if isinstance(saved, files.SavedComposite):
         models = [_estimator(member) for member in saved.members]
         pairs = zip(saved.names, models, strict=True)

@@ -18,6 +18,7 @@ from .demo import demo
 from .evaluate import evaluate
 from .explain import explain
 from .export import export
+from .generate import generate
 from .info import info
 from .logs import LogFrom, LogTo, set_up
 from .predict import predict
@@ -47,6 +48,7 @@ _COMMANDS = (
     report,
     compress,
     export,
+    generate,
     info,
     serve,
     demo,

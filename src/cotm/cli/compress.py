@@ -58,8 +58,8 @@ def compress(
       cotm compress flowers.cotm flowers.csv --target species --out small.cotm
       cotm compress flowers.cotm flowers.csv --target species --out small.cotm --max-loss 0.01
     """
-    from .. import load
     from .data.loading import read_for
+    from .models import load
 
     check_output(out, [model, data])
     source = require_target(

@@ -49,9 +49,9 @@ def evaluate(
     """
     import numpy as np
 
-    from .. import load
     from ..reporting.scores import label_scores
     from .data.loading import read_for
+    from .models import load
 
     source = require_target(
         Source.given(

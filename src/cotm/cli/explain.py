@@ -109,8 +109,8 @@ def explain(
       cotm explain flowers.cotm new.csv --background train.csv --change
       cotm explain flowers.cotm new.csv --rows 7 --json
     """
-    from .. import load
     from .data.loading import read_for
+    from .models import load
 
     if not change and (to is not None or keep):
         raise typer.BadParameter("only with --change", param_hint="--to" if to else "--keep")

@@ -66,7 +66,7 @@ def export(
       cotm export flowers.cotm flowers.c --form fast
       cotm export flowers.cotm flowers.sql --table measured --keep id
     """
-    from .. import load
+    from .models import load
 
     check_output(out, [model])
     given = {"form": form, "name": name, "value": value, "table": table, "keep": keep or None}

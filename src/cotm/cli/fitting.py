@@ -45,7 +45,7 @@ def new_model(kind: ModelKind | None, given: dict[str, Any]) -> Any:
 
 def resumed_model(path: Path, kind: ModelKind | None, given: dict[str, Any]) -> Any:
     """The model of a file, ready to go on: options may repeat its settings, not contradict."""
-    from .. import load
+    from .models import load
 
     model = load(path)
     if hasattr(model, "estimators_"):

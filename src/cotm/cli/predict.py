@@ -87,9 +87,9 @@ def predict(
       cotm predict flowers.cotm new.parquet --keep id --out predictions.parquet
       zcat new.csv.gz | cotm predict flowers.cotm - --json
     """
-    from .. import load
     from ..core.whole_files import replace_file
     from .data.loading import read_for
+    from .models import load
     from .predictions import Predictions, check_kept
 
     if out is not None:

@@ -69,8 +69,8 @@ def report(
       cotm report flowers.cotm test.csv --target species --out flowers.html
       cotm report flowers.cotm
     """
-    from .. import load
     from .data.loading import read_for
+    from .models import load
 
     check_output(out, [model] if data is None else [model, data])
     classifier = load(model).set_params(n_jobs=jobs)

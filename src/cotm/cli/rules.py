@@ -108,7 +108,7 @@ def rules(
       cotm rules flowers.cotm --data new.csv --target species --sort lift
       zcat new.csv.gz | cotm rules flowers.cotm --data - --at-least coverage=0.05
     """
-    from .. import load
+    from .models import load
 
     if sum((as_json, as_latex, as_html)) > 1:
         raise typer.BadParameter("is one of several forms; choose one", param_hint="--json")

@@ -39,6 +39,7 @@ class Purpose(IntEnum):
     CLAUSES = 8  # which clauses sleep for a pass
     LITERALS = 9  # which literals do
     AUGMENT = 10  # how an image is changed in a pass
+    TEXT = 11  # contexts of words, words that do not come next, words that are said
     SYMBOL = 16  # which bits of a hypervector stand for a symbol
 
 

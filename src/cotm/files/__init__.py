@@ -15,6 +15,7 @@ from .loading import load, load_bytes
 from .parameters import OPTIONS, READER_PARAMETERS
 from .saved_model import SavedComposite, SavedModel
 from .saving import check_saveable, save
+from .text_models import SavedTextModel
 
 __all__ = [
     "OPTIONS",
@@ -22,6 +23,7 @@ __all__ = [
     "ModelFileError",
     "SavedComposite",
     "SavedModel",
+    "SavedTextModel",
     "check_class_names",
     "check_saveable",
     "load",

@@ -15,15 +15,16 @@ from .container import Tensors, read_container, unpack
 from .decode import decode
 from .errors import ModelFileError
 from .saved_model import SavedComposite, SavedModel
+from .text_models import TEXT_MODELS, SavedTextModel, decode_text_model
 
 Model = TypeVar("Model")
+#: What a file may hold.
+Saved = SavedModel | SavedComposite | SavedTextModel
 
 _logger = logging.getLogger(__name__)
 
 
-def load(
-    path: str | os.PathLike[str], restore: Callable[[SavedModel | SavedComposite], Model]
-) -> Model:
+def load(path: str | os.PathLike[str], restore: Callable[[Saved], Model]) -> Model:
     """Read a model file, and return what ``restore`` makes of the model in it.
 
     Whatever ``restore`` refuses is a fault of the file, as what this package refuses itself.
@@ -31,9 +32,7 @@ def load(
     return _load(os.fspath(path), lambda: read_container(path), restore)
 
 
-def load_bytes(
-    data: bytes, name: str, restore: Callable[[SavedModel | SavedComposite], Model]
-) -> Model:
+def load_bytes(data: bytes, name: str, restore: Callable[[Saved], Model]) -> Model:
     """The same from the bytes of a file that messages call by a name."""
     return _load(name, lambda: unpack(data), restore)
 
@@ -41,7 +40,7 @@ def load_bytes(
 def _load(
     name: str,
     read: Callable[[], tuple[dict[str, Any], Tensors]],
-    restore: Callable[[SavedModel | SavedComposite], Model],
+    restore: Callable[[Saved], Model],
 ) -> Model:
     version = None
     try:
@@ -49,6 +48,8 @@ def _load(
         version = header.get("cotm")
         if header.get("class") == COMPOSITE:
             model = restore(decode_composite(header, tensors))
+        elif header.get("class") in TEXT_MODELS:
+            model = restore(decode_text_model(header, tensors))
         else:
             model = restore(decode(header, tensors))
     except ModelFileError as error:

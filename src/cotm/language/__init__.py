@@ -1,0 +1,1 @@
+"""Words and texts: embeddings, and models of what comes next, on one pool of clauses."""
