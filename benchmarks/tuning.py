@@ -3,8 +3,8 @@
 The same search (chance asks for candidates, so that Optuna is not needed) runs with one training at
 a time and with all that there is room for: threads on the processors, on a GPU, on both. All must
 find the same, to the last bit: else the script ends with an error. Images are MNIST from the folder
-COTM_DATA, or generated; the table is generated. --at-least R fails below so many times the trials
-per hour of one machine at a time.
+COTM_DATA, or generated; the table is generated. Ratios are to the faster of the ways that have one
+machine at a time, on a processor or on the GPU. --at-least R fails if a workload stays below.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def search(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workloads", nargs="*", default=["images", "table"])
-    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--rows", type=int, default=25_000)
     parser.add_argument("--trials", type=int, default=36)
     parser.add_argument("--max-epochs", type=int, default=18)
     parser.add_argument("--jobs", type=int, nargs="*", default=[8, 16], help="on a GPU alone")
@@ -95,10 +95,10 @@ def main() -> None:
         learner, X, y, source = workload(name, options.rows)
         ways: list[tuple[str, int | None]] = [("auto", 1), ("auto", None)]
         if gpu:
-            ways += [(gpu, 1), *((gpu, jobs) for jobs in options.jobs)]
+            ways = [(gpu, 1), *ways, *((gpu, jobs) for jobs in options.jobs)]
             # Kernels are compiled for each kind of machine that the candidates are.
             search(learner, X[:300], y[:300], options.trials, 2, gpu, 4)
-        rows, first = [], None
+        rows, first, alone = [], None, 0.0
         for backend, jobs in ways:
             figures, found = search(
                 learner, X, y, options.trials, options.max_epochs, backend, jobs
@@ -106,22 +106,23 @@ def main() -> None:
             first = found if first is None else first
             if found != first:
                 sys.exit(f"{name}: {backend} with jobs={jobs} found something else")
-            figures["ratio"] = figures["trials_per_hour"] / (
-                rows[0]["trials_per_hour"] if rows else figures["trials_per_hour"]
-            )
             rows.append(figures)
+            alone = max(row["trials_per_hour"] for row in rows if row["jobs"] == 1)
+            figures["ratio"] = figures["trials_per_hour"] / alone
             print(
                 f"{name} ({source}, {len(X):,} rows): {backend}, "
                 f"{'all there is' if jobs is None else jobs} at a time: {figures['seconds']:.2f} s,"
                 f" {figures['trials_per_hour']:,.0f} trials per hour, {figures['ratio']:.2f} times",
                 flush=True,
             )
+        for figures in rows:
+            figures["ratio"] = figures["trials_per_hour"] / alone
         report["workloads"][name] = rows
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps(report, indent=1) + "\n")
     print(f"all found the same; results in {options.output}")
     best = {name: max(row["ratio"] for row in rows) for name, rows in report["workloads"].items()}
-    if options.at_least and max(best.values()) < options.at_least:
+    if options.at_least and min(best.values()) < options.at_least:
         sys.exit(f"no more than {best} times the trials per hour of one machine at a time")
 
 

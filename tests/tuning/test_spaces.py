@@ -13,7 +13,7 @@ from cotm.model.presets import PRESETS
 from cotm.tuning import Share
 from cotm.tuning.code import command_of, expression
 from cotm.tuning.dimensions import Choices, Numbers, Quantiles, as_dimension, values_of
-from cotm.tuning.sampling import distribution
+from cotm.tuning.sampling import Sampler, Seen, distribution
 from cotm.tuning.spaces import default_space, settled
 
 SHARES = [0.0, 0.2, 0.5, 0.8, 0.999999]
@@ -125,6 +125,20 @@ def test_numbers_stay_between_their_limits():
         values = [dimension.at(share) for share in SHARES]
         assert values == sorted(values) and values[0] == 1 and 1 <= values[-1] <= 4
     assert [Numbers(1, 4, log=True, whole=True).at(s) for s in (0.0, 0.999999)] == [1, 4]
+
+
+@pytest.mark.parametrize("kind", ["random", "tpe"])
+def test_batches_differ_and_larger_ones_begin_alike(kind):
+    if kind == "tpe":
+        pytest.importorskip("optuna")
+    space = {"s": Numbers(1, 9), "T": Share(0.5, 2.0), "x": Choices((1, 2))}
+    sampler = Sampler(kind, space, 5)
+    first = sampler.ask(0, 4, [])
+    seen = [Seen(codes, {3: 0.1 * n}, True) for n, codes in enumerate(first)]
+    assert sampler.ask(0, 7, [])[:4] == first
+    assert sampler.ask(1, 7, seen)[:4] == Sampler(kind, space, 5).ask(1, 4, seen)
+    assert len({repr(codes) for batch in range(3) for codes in sampler.ask(batch, 4, seen)}) == 12
+    assert Sampler(kind, space, 6).ask(0, 4, []) != first
 
 
 def test_values_of_any_type_are_searched():
