@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +85,8 @@ def test_ctrl_c_trains_the_best_so_far(folder: Path, tmp_path: Path) -> None:
              "--out", out, "--study", study]  # fmt: skip
     process = program(*words)
     assert process.stderr is not None
-    while "candidate 12/" not in process.stderr.readline():
-        time.sleep(0.001)
+    lines = iter(process.stderr.readline, "")
+    assert any("candidate 12/" in line for line in lines)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 130, stderr

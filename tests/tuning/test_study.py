@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -184,8 +183,6 @@ def test_a_study_is_of_one_search_at_a_time(tmp_path):
     path = tmp_path / "search.study"
     with studies.Study(path) as first:
         first.open({part: "" for part in studies._PARTS} | {"seed": "1"})
-        began = time.monotonic()
         with pytest.raises(ValueError, match="is in use by another search"):
             search(study=path, n_trials=1).fit(*iris())
-        assert time.monotonic() - began < 60
     assert os.path.exists(path)
