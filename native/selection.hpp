@@ -10,8 +10,8 @@
 
 namespace cotm {
 
-// What the outputs that are asked want on the current example: more votes or fewer, and how far they
-// are from enough, in votes. 2T are as far as can be. All by place, as the votes are.
+// What the outputs that are asked want on the current example: more votes or fewer, and how far
+// they are from enough, in votes. 2T are as far as can be. All by place, as the votes are.
 class Wishes {
  public:
   Wishes(const Spec& spec, uint32_t width) : spec_(spec), wanted_(width), distance_(width) {}

@@ -31,11 +31,12 @@ class ClauseWeights {
   }
 
   const int32_t* data() const { return weights_; }  // [local clause][m]
-  // Those for one output, by local clause: a column of the above, without a leap from one to the next.
+  // Those for one output, by local clause: a column of the above, without a leap from one to the
+  // next.
   const int32_t* of_output(uint32_t output) const {
     return turned_.data() + size_t{output} * count_;
   }
-  int64_t largest() const { return largest_; }      // no weight's magnitude is above it
+  int64_t largest() const { return largest_; }  // no weight's magnitude is above it
   // A bit per local clause: its weight for the output is negative.
   const uint64_t* negative(uint32_t output) const { return negative_.data() + output * words_; }
 
@@ -60,7 +61,7 @@ class ClauseWeights {
   size_t words_;    // of a bit per local clause
   int32_t* weights_;
   int64_t largest_ = 0;
-  Buffer<int32_t> turned_;  // [m][local clause], or empty
+  Buffer<int32_t> turned_;          // [m][local clause], or empty
   std::vector<uint64_t> negative_;  // [m][words]
 };
 
