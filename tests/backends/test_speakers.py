@@ -15,12 +15,17 @@ def spec_of(negatives, votes, T):
     return Spec(n=1, m=len(votes), grid=PatchGrid.flat(1), T=T, q=0, N=1, negatives=negatives)
 
 
+def speaking(spec, votes, target, step):
+    """Those of all outputs that may give feedback, when the example asks each."""
+    return speakers(spec, votes, target, np.ones(spec.m, dtype=bool), step_key(7, step))
+
+
 def counts(negatives, votes, target, T=100):
     """How often each output may give feedback in as many steps."""
     spec = spec_of(negatives, votes, T)
     found = np.zeros(spec.m, dtype=int)
     for step in range(STEPS):
-        speaks = speakers(spec, np.array(votes), np.array(target), step_key(7, step))
+        speaks = speaking(spec, np.array(votes), np.array(target), step)
         found += speaks
         expected = sum(target) + 1 if negatives else spec.m
         assert speaks.sum() <= expected
@@ -55,9 +60,9 @@ def test_large_sums_are_exact():
     T = 2**30
     votes, target = np.full(2**24, T), np.zeros(2**24, dtype=np.uint8)
     spec = spec_of(Negatives.FOCUSED, votes, T)
-    (drawn,) = np.flatnonzero(speakers(spec, votes, target, step_key(7, 0)))
+    (drawn,) = np.flatnonzero(speaking(spec, votes, target, 0))
     uniform = spec_of(Negatives.DRAWN, votes, T)
-    assert drawn == np.flatnonzero(speakers(uniform, votes, target, step_key(7, 0)))
+    assert drawn == np.flatnonzero(speaking(uniform, votes, target, 0))
 
 
 @pytest.mark.parametrize("negatives", [Negatives.DRAWN, Negatives.FOCUSED])
@@ -65,3 +70,14 @@ def test_there_may_be_none(negatives):
     assert (counts(negatives, [5, -7], [1, 1]) == STEPS).all()
     if negatives == Negatives.FOCUSED:
         assert (counts(negatives, [5, -100, -300], [1, 0, 0]) == [STEPS, 0, 0]).all()
+
+
+@pytest.mark.parametrize("negatives", Negatives)
+def test_outputs_that_are_not_asked_say_nothing(negatives):
+    """None of them speaks, and the drawn ones are of those that are."""
+    spec = spec_of(negatives, [5, 7, 9, 11], 100)
+    votes, target = np.array([5, 7, 9, 11]), np.array([1, 1, 0, 0])
+    asked = np.array([False, True, True, False])
+    for step in range(50):
+        speaks = speakers(spec, votes, target, asked, step_key(7, step))
+        assert speaks.tolist() == asked.tolist()

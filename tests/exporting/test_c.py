@@ -54,6 +54,11 @@ def test_odd_shapes(seed, tmp_path):
             assert np.array_equal(found.votes(many), expected)
 
 
+def escaped(label):
+    """As the program prints it: a line stays a line, and a terminal is told nothing."""
+    return "".join(f"\\x{ord(c):02x}" if c < " " or c in "\\\x7f" else c for c in label)
+
+
 @pytest.mark.parametrize("compiler", EACH_SANITIZER)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["table", "adaptive, colour", "edges", "gradients, colour"])
@@ -79,7 +84,7 @@ def test_program_and_sanitizers(name, form, compiler, tmp_path):
     )
     assert run.returncode == 0, run.stderr
     expected = [
-        "\t".join(map(str, [*votes, label])) + "\n"
+        "\t".join([*map(str, votes), escaped(str(label))]) + "\n"
         for votes, label in zip(model.votes(X).tolist(), model.predict(X), strict=True)
     ]
     assert run.stdout == "".join(expected)

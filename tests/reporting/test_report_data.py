@@ -239,6 +239,7 @@ def test_what_cannot_be_reported_is_said_and_leaves_no_file(tmp_path):
         (lambda: fitted.report(path, None, y), "y is given without X"),
         (lambda: fitted.report(path, X, n_examples=-1), "n_examples=-1 must be"),
         (lambda: fitted.report(path, X, np.arange(400) % 3), "the model's classes are like"),
+        (lambda: fitted.report(path, X, ["unheard of"] * 400), "knows none of the labels in y"),
     ):
         with pytest.raises(ValueError, match=what):
             call()

@@ -57,6 +57,7 @@ def gather(model: Any, X: Any, y: Any, options: Options) -> ReportData:
     check_javascript(description)
     truth = None if y is None else _labels(y, model)
     examples = _Examples.of(model, X, truth)
+    scores = None if examples is None else examples.scores(model)  # which looks at the labels
     known = None if examples is None else examples.with_known_labels(model)
     rules = [*_rules(model, known, options.feature_names)]
     summary = {
@@ -66,7 +67,7 @@ def gather(model: Any, X: Any, y: Any, options: Options) -> ReportData:
         "parameters": parameters(model),
         "classes": [str(label) for label in description.classes],
         "multilabel": description.multilabel,
-        "scores": examples.scores(model) if examples is not None else None,
+        "scores": scores,
         "curves": learning_curves(model),
     }
     details: dict[str, Any] = {
@@ -164,6 +165,11 @@ class _Examples:
         rows = np.flatnonzero(np.isin(self.y, model.classes_))
         if len(rows) == len(self.y):
             return self
+        if not len(rows):
+            raise ValueError(
+                f"the model knows none of the labels in y, such as {plain(self.y[0])!r}; its "
+                f"classes are like {plain(model.classes_[0])!r}"
+            )
         if _is_dictionary(self.X):
             X = {name: take(part, rows) for name, part in self.X.items()}
         else:
