@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from cotm import Augmentation, CoTMClassifier
+from cotm import Augmentation, CoTMClassifier, join, load
 from cotm.booleanize import AdaptiveGaussianThreshold
 from cotm.cli import app
 from cotm.experiments import (
@@ -19,6 +19,7 @@ from cotm.experiments import (
     better_settings,
     cifar10_imbalance,
     clauses_table,
+    composites,
     gray_images,
     imdb_imbalance,
     learning_speed,
@@ -331,6 +332,24 @@ def test_records_of_one_data_set_and_size(tmp_path, monkeypatch):
     assert [(row["data"], row["clauses"]) for row in rows] == [("imdb", 20)]
     code, output = reproduce(tmp_path, "records-imdb", "--clauses", "21")
     assert code != 0 and "no record with 21 clauses; there are 2, 20, 200" in output
+
+
+def test_composites(tmp_path, monkeypatch):
+    """Members are trained once; the composite is what they are joined to."""
+    team = dataclasses.replace(composites.TEAMS["mnist"], load=few_images)
+    monkeypatch.setattr(composites, "TEAMS", {"mnist": team})
+    code, output = reproduce(tmp_path, "composites", "--quick")
+    assert code == 0, output
+    (row,) = json.loads((tmp_path / "composites-quick" / "results.json").read_text())["rows"]
+    files = {path.name.split("-")[2]: path for path in (tmp_path / "runs").glob("*.cotm")}
+    assert set(files) == {"edges", "gradients", "patches"}
+    X, y, X_test, y_test = few_images()
+    rows = np.random.default_rng(0).permutation(len(y))[:600]
+    joined = join({name: load(files[name]) for name in team.specialists}, X[rows])
+    assert row["composite %"] == pytest.approx(100 * joined.score(X_test[:600], y_test[:600]))
+    times = {path: path.stat().st_mtime_ns for path in files.values()}
+    assert reproduce(tmp_path, "composites", "--quick")[0] == 0
+    assert {path: path.stat().st_mtime_ns for path in files.values()} == times
 
 
 def test_every_record_can_be_made():

@@ -15,6 +15,7 @@ from . import (
     better_settings,
     cifar10_imbalance,
     clauses_table,
+    composites,
     imdb_imbalance,
     interpret_xor,
     learning_speed,
@@ -91,6 +92,19 @@ EXPERIMENTS = {
             f"The same for {collection.title} alone.", partial(records.run, names=(name,))
         )
         for name, collection in records.COLLECTIONS.items()
+    },
+    "composites": Experiment(
+        "Composites of specialists: levels and edges, gradients, and patches of images.",
+        composites.run,
+        takes_clauses=False,
+    ),
+    **{
+        f"composites-{name}": Experiment(
+            f"The same for {team.title} alone.",
+            partial(composites.run, names=(name,)),
+            takes_clauses=False,
+        )
+        for name, team in composites.TEAMS.items()
     },
 }
 
