@@ -33,6 +33,7 @@ LAYERS = [
     "composite",
     "joining",
     "language",
+    "imaging",
     "loading",
     "tuning",
     "serving",

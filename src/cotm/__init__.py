@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .explaining.spoken import SpokenRule as SpokenRule
     from .exporting import CannotExportError as CannotExportError
     from .files import ModelFileError as ModelFileError
+    from .imaging.image_to_image import CoTMImageToImage as CoTMImageToImage
     from .joining import join as join
     from .language.embedding import CoTMEmbedding as CoTMEmbedding
     from .language.language_model import CoTMLanguageModel as CoTMLanguageModel
@@ -65,6 +66,7 @@ _HOMES = {
     "CoTMClassifier": "classifier",
     "CoTMComposite": "composite",
     "CoTMEmbedding": "language.embedding",
+    "CoTMImageToImage": "imaging.image_to_image",
     "CoTMLanguageModel": "language.language_model",
     "CoTMRegressor": "regressor",
     "CoTMSearchCV": "tuning",

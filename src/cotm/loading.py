@@ -1,4 +1,4 @@
-"""Classifiers and composites from model files."""
+"""Models of all kinds from files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from . import files
 from .classifier import CoTMClassifier, TMClassifier
 from .composite import CoTMComposite
 from .estimator.composition import composed
+from .estimator.machine_model import MachineModel
 from .estimator.settings import check_parameters
-from .language.base import TextModel
+from .imaging.image_to_image import CoTMImageToImage
 from .language.embedding import CoTMEmbedding
 from .language.language_model import CoTMLanguageModel
 from .regressor import CoTMRegressor
@@ -20,12 +21,10 @@ Estimator = CoTMClassifier | TMClassifier | CoTMRegressor
 _KINDS: dict[str, type[Estimator]] = {
     kind._kind: kind for kind in (CoTMClassifier, TMClassifier, CoTMRegressor)
 }
-
-
-_TEXT_MODELS: dict[str, type[TextModel]] = {
-    kind._kind: kind for kind in (CoTMEmbedding, CoTMLanguageModel)
+_MACHINE_MODELS: dict[str, type[MachineModel]] = {
+    kind._kind: kind for kind in (CoTMEmbedding, CoTMImageToImage, CoTMLanguageModel)
 }
-Saved = files.SavedModel | files.SavedComposite | files.SavedTextModel
+Saved = files.SavedModel | files.SavedComposite | files.SavedMachineModel
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -54,8 +53,8 @@ def load_bytes(data: bytes, name: str) -> Any:
 
 def restored(saved: Saved) -> Any:
     """What a model file holds; a ValueError where a parameter cannot be."""
-    if isinstance(saved, files.SavedTextModel):
-        return _TEXT_MODELS[saved.kind]._restored(saved)
+    if isinstance(saved, files.SavedMachineModel):
+        return _MACHINE_MODELS[saved.kind]._restored(saved)
     if isinstance(saved, files.SavedComposite):
         models = [_estimator(member) for member in saved.members]
         pairs = zip(saved.names, models, strict=True)

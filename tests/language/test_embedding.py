@@ -130,7 +130,7 @@ def test_mistakes_are_told(words, texts, tmp_path):
         embedding().fit(["a b", 3])
     with pytest.raises(ValueError, match="accumulation=0"):
         embedding(accumulation=0).fit(texts)
-    with pytest.raises(ValueError, match="differs from what training began with"):
+    with pytest.raises(ValueError, match="differ from what training began with"):
         words.fit(texts[:50], resume=True)
     with pytest.raises(ValueError, match="nothing has been fitted"):
         embedding().fit(texts, resume=True)

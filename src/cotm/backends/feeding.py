@@ -54,7 +54,7 @@ def parts_of(
         for (first, last), rows, examples in zip(borders, parts, made, strict=True):
             yield Part(
                 backend.prepare(examples),
-                training.targets[rows],
+                data.targets_of_pass(step, rows, training.targets),
                 training.scales if one_scale else training.scales[rows],
                 np.maximum(np.arange(-first, last - first, dtype=np.int64), 0),
                 last,

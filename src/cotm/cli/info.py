@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .models import is_of_texts, text_model_facts
+from .models import is_other, other_facts
 from .options import AsJson
 from .output import one_line, print_json, print_pairs
 from .summary import file_data, file_size, kind_of, model_data, outputs_title, progress, size
@@ -49,8 +49,8 @@ def _model_data(path: Path) -> dict[str, Any]:
 
     model, saved = load(path, lambda saved: (restored(saved), saved))
     file = {"format": saved.format, "version": saved.version}
-    if is_of_texts(model):
-        return {**file_data(path), **file, **text_model_facts(model)}
+    if is_other(model):
+        return {**file_data(path), **file, **other_facts(model)}
     return {**file_data(path), **file, **model_data(model)}
 
 
@@ -90,8 +90,8 @@ def _model_facts(path: Path) -> dict[str, str]:
     # The file is read once, as it may be a pipe.
     model, saved = load(path, lambda saved: (restored(saved), saved))
     file = f"{file_size(path)}, format {saved.format}, written by cotm {saved.version}"
-    if is_of_texts(model):
-        return {"file": file, **text_model_facts(model)}
+    if is_other(model):
+        return {"file": file, **other_facts(model)}
     if hasattr(model, "estimators_"):
         return {"file": file, **_composite_facts(model)}
     facts = {

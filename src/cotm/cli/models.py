@@ -11,7 +11,7 @@ def load(path: Path) -> Any:
     from .. import load
 
     model = load(path)
-    if is_of_texts(model):
+    if is_other(model):
         raise ValueError(
             f"{path} holds a {type(model).__name__}, which predicts no labels; see cotm info, and "
             "cotm generate for a language model"
@@ -19,19 +19,24 @@ def load(path: Path) -> Any:
     return model
 
 
-def is_of_texts(model: Any) -> bool:
-    """Whether it is an embedding or a language model."""
-    from ..language.base import TextModel
+def is_other(model: Any) -> bool:
+    """Whether it is a model of texts, or one that makes images."""
+    from ..estimator.machine_model import MachineModel
 
-    return isinstance(model, TextModel)
+    return isinstance(model, MachineModel)
 
 
-def text_model_facts(model: Any) -> dict[str, str]:
-    """What `cotm info` says of a model of texts."""
-    words, machine = model.vocabulary_, model.machine_
-    facts = {
-        "class": type(model).__name__,
-        "vocabulary": f"{len(words):,}: {', '.join(map(repr, words[:12]))}, ...",
+def other_facts(model: Any) -> dict[str, str]:
+    """What `cotm info` says of such a model."""
+    machine = model.machine_
+    facts = {"class": type(model).__name__}
+    if hasattr(model, "vocabulary_"):
+        words = model.vocabulary_
+        facts["vocabulary"] = f"{len(words):,}: {', '.join(map(repr, words[:12]))}, ..."
+    else:
+        rows, columns = model.block_
+        facts["pixel"] = f"becomes {rows} x {columns}, by {machine.spec.grid.n_features} bits"
+    facts |= {
         "clauses": f"{machine.n_clauses:,}",
         "epochs": str(len(model.history_)),
         "step": f"{machine.step_:,} examples presented",

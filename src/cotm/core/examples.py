@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .gpu_arrays import as_gpu_array, on_device_of, on_gpu, to_host
 from .patches import PatchGrid, patch_features
+from .sparse_targets import Targets
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,10 @@ class ChangingExamples(ABC):
     @abstractmethod
     def of_pass(self, step: int, rows: NDArray[np.int64]) -> Examples:
         """These rows, as they are in the pass that began at a step. Called from any thread."""
+
+    def targets_of_pass(self, step: int, rows: NDArray[np.int64], targets: Targets) -> Targets:
+        """The targets of these rows in that pass; mostly those that there are once and for all."""
+        return targets[rows]
 
 
 def patch_literals(examples: Examples, index: int) -> NDArray[np.uint8]:

@@ -40,6 +40,7 @@ class Purpose(IntEnum):
     LITERALS = 9  # which literals do
     AUGMENT = 10  # how an image is changed in a pass
     TEXT = 11  # contexts of words, words that do not come next, words that are said
+    PIXEL = 12  # which windows of an image a pass looks at
     SYMBOL = 16  # which bits of a hypervector stand for a symbol
 
 

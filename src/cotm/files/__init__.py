@@ -12,18 +12,18 @@ from .classes import check_class_names
 from .errors import ModelFileError
 from .inputs import same_inputs
 from .loading import load, load_bytes
+from .machine_models import SavedMachineModel
 from .parameters import OPTIONS, READER_PARAMETERS
 from .saved_model import SavedComposite, SavedModel
 from .saving import check_saveable, save
-from .text_models import SavedTextModel
 
 __all__ = [
     "OPTIONS",
     "READER_PARAMETERS",
     "ModelFileError",
     "SavedComposite",
+    "SavedMachineModel",
     "SavedModel",
-    "SavedTextModel",
     "check_class_names",
     "check_saveable",
     "load",

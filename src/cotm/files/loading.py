@@ -14,12 +14,12 @@ from .composites import COMPOSITE, decode_composite
 from .container import Tensors, read_container, unpack
 from .decode import decode
 from .errors import ModelFileError
+from .machine_models import MACHINE_MODELS, SavedMachineModel, decode_machine_model
 from .saved_model import SavedComposite, SavedModel
-from .text_models import TEXT_MODELS, SavedTextModel, decode_text_model
 
 Model = TypeVar("Model")
 #: What a file may hold.
-Saved = SavedModel | SavedComposite | SavedTextModel
+Saved = SavedModel | SavedComposite | SavedMachineModel
 
 _logger = logging.getLogger(__name__)
 
@@ -48,8 +48,8 @@ def _load(
         version = header.get("cotm")
         if header.get("class") == COMPOSITE:
             model = restore(decode_composite(header, tensors))
-        elif header.get("class") in TEXT_MODELS:
-            model = restore(decode_text_model(header, tensors))
+        elif header.get("class") in MACHINE_MODELS:
+            model = restore(decode_machine_model(header, tensors))
         else:
             model = restore(decode(header, tensors))
     except ModelFileError as error:

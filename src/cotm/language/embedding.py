@@ -13,8 +13,9 @@ from sklearn.base import TransformerMixin
 from ..core.checks import check_integer, check_number
 from ..core.decoding import expect, expect_array
 from ..core.patches import PatchGrid
-from ..files.text_models import SavedTextModel
-from .base import FittedTexts, TextModel, digest
+from ..estimator.machine_model import FittedMachine, digest
+from ..files.machine_models import SavedMachineModel
+from .base import TextModel
 from .contexts import Contexts, Documents, Windows
 from .similar import SimilarWord, directions, shared_clauses
 from .symbols import check_texts, most_frequent, numbered, words_of
@@ -154,7 +155,7 @@ class CoTMEmbedding(TransformerMixin, TextModel, auto_wrap_output_keys=None):  #
         else:
             machine = self._new_machine()
             machine.start(PatchGrid.flat(len(read)), len(vocabulary))
-            fitted = FittedTexts(machine, vocabulary, data, extra=read)
+            fitted = FittedMachine(machine, data, extra=read, vocabulary=vocabulary)
         contexts = self._contexts(texts, matrix, read, fitted.machine.seed_)
         training = fitted.machine.prepare(contexts, contexts.targets(), np.ones(1))
         self._train(fitted, training)
@@ -222,10 +223,6 @@ class CoTMEmbedding(TransformerMixin, TextModel, auto_wrap_output_keys=None):  #
     # What was learned ------------------------------------------------------------------
 
     @property
-    def vocabulary_(self) -> list[str]:
-        return list(self._learned().vocabulary)
-
-    @property
     def embedding_(self) -> NDArray[np.int32]:
         return np.ascontiguousarray(self.machine_.weights_.T)
 
@@ -281,7 +278,8 @@ class CoTMEmbedding(TransformerMixin, TextModel, auto_wrap_output_keys=None):  #
         return float(vectors[self._number(one)] @ vectors[self._number(other)])
 
     def _number(self, word: str) -> int:
-        numbers = self._learned().numbers
+        vocabulary = self._learned().vocabulary
+        numbers = {known: number for number, known in enumerate(vocabulary)}
         if word not in numbers:
             raise ValueError(
                 f"{word!r} is not in the vocabulary of {len(numbers)} words; words are in lower "
@@ -331,7 +329,7 @@ class CoTMEmbedding(TransformerMixin, TextModel, auto_wrap_output_keys=None):  #
         return {}, {"read": extra}
 
     @classmethod
-    def _decode_extra(cls, saved: SavedTextModel) -> Any:
+    def _decode_extra(cls, saved: SavedMachineModel) -> Any:
         n_bits, n_words = saved.machine.spec.grid.n_features, len(saved.vocabulary)
         read = expect_array(saved.arrays, "read", np.int64, n_bits)
         expect(bool((np.diff(read) > 0).all()), "words that are read are not sorted")

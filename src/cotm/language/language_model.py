@@ -13,8 +13,9 @@ from ..core.checks import check_choice, check_integer, check_number
 from ..core.examples import Examples
 from ..core.patches import PatchGrid
 from ..core.randomness import Purpose, hash32, make_key, step_key
-from ..files.text_models import SavedTextModel
-from .base import FittedTexts, TextModel, digest
+from ..estimator.machine_model import FittedMachine, digest
+from ..files.machine_models import SavedMachineModel
+from .base import TextModel
 from .mixing import Mixture, Weights
 from .next_symbols import Symbols, as_bits, asked, histories
 from .ngrams import NGrams
@@ -171,16 +172,17 @@ class CoTMLanguageModel(TextModel):
             )
             machine = self._new_machine()
             machine.start(PatchGrid.flat(bits.shape[1]), len(vocabulary))
-            fitted = FittedTexts(machine, vocabulary, data, extra=Learned(prior, Weights()))
+            learned = Learned(prior, Weights())
+            fitted = FittedMachine(machine, data, extra=learned, vocabulary=vocabulary)
         machine, prior = fitted.machine, fitted.extra.prior
         targets = asked(prior, before[:kept], symbols[:kept], self.others, machine.seed_)
         examples = Examples(bits, PatchGrid.flat(bits.shape[1]))
         training = machine.prepare(examples, targets, np.ones(1))
 
-        def finish(fitted: FittedTexts) -> FittedTexts:
+        def finish(fitted: FittedMachine) -> FittedMachine:
             return self._mixture(fitted).fitted_on(before[kept:], symbols[kept:], fitted)
 
-        self._train(fitted, training, finish)
+        self._train(fitted, training, finish=finish)
         return self
 
     def _check(self) -> None:
@@ -207,10 +209,6 @@ class CoTMLanguageModel(TextModel):
         return histories([np.where(t < 0, unknown, t) for t in numbers], length, len(vocabulary))
 
     # What was learned ------------------------------------------------------------------
-
-    @property
-    def vocabulary_(self) -> list[str]:
-        return list(self._learned().vocabulary)
 
     @property
     def nbytes_(self) -> int:
@@ -338,7 +336,7 @@ class CoTMLanguageModel(TextModel):
             text += symbol if not text or symbol[0] in _NO_SPACE_BEFORE else f" {symbol}"
         return text
 
-    def _mixture(self, fitted: FittedTexts) -> Mixture:
+    def _mixture(self, fitted: FittedMachine) -> Mixture:
         learned = fitted.extra
         n_symbols = len(fitted.vocabulary)
 
@@ -355,7 +353,7 @@ class CoTMLanguageModel(TextModel):
         return {**said, "weights": list(extra.weights)}, arrays
 
     @classmethod
-    def _decode_extra(cls, saved: SavedTextModel) -> Learned:
+    def _decode_extra(cls, saved: SavedMachineModel) -> Learned:
         prior = NGrams.decoded(saved.extra, saved.arrays, len(saved.vocabulary))
         return Learned(prior, Weights.decoded(saved.extra.get("weights")))
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.decoding import expect
-from .base import FittedTexts
+from ..estimator.machine_model import FittedMachine
 from .next_symbols import Symbols
 from .ngrams import NGrams
 
@@ -64,7 +64,7 @@ class Mixture:
             total -= float(logs[np.arange(len(logs)), symbols[rows]].sum())
         return total / len(symbols)
 
-    def fitted_on(self, before: Symbols, symbols: Symbols, fitted: FittedTexts) -> FittedTexts:
+    def fitted_on(self, before: Symbols, symbols: Symbols, fitted: FittedMachine) -> FittedMachine:
         """What was learned, with the weights under which these symbols are most likely."""
         from scipy.optimize import minimize
 

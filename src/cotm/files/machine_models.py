@@ -1,4 +1,4 @@
-"""Models of texts in a model file: a machine, its vocabulary, and what else they have learned."""
+"""Models of texts and images in a model file: a machine, and what else they have learned."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .snapshots import decode_snapshot, encode_snapshot
 from .upgrade import FORMAT
 
 #: The classes of such files.
-TEXT_MODELS = ("CoTMEmbedding", "CoTMLanguageModel")
+MACHINE_MODELS = ("CoTMEmbedding", "CoTMImageToImage", "CoTMLanguageModel")
 #: The fields of their header.
 FIELDS = (
     "format",
@@ -41,22 +41,22 @@ EXTRA = "extra."
 
 
 @dataclass(frozen=True)
-class SavedTextModel:
-    """A fitted model of texts without its class, which this package does not know."""
+class SavedMachineModel:
+    """Such a fitted model without its class, which this package does not know."""
 
     kind: str
     parameters: dict[str, Any]  # the constructor's
     machine: Machine
-    vocabulary: tuple[str, ...]
     history: tuple[dict[str, float], ...]  # of the epochs
     data: str  # what tells the training data from others
+    vocabulary: tuple[str, ...] = ()  # of models of texts
     extra: dict[str, Any] = field(default_factory=dict)
     arrays: Tensors = field(default_factory=dict)
     format: int = FORMAT
     version: str = __version__
 
 
-def pack_text_model(saved: SavedTextModel) -> bytes:
+def pack_machine_model(saved: SavedMachineModel) -> bytes:
     """The bytes of a file with such a model."""
     machine, state = saved.machine, saved.machine.snapshot()
     header = {
@@ -78,15 +78,15 @@ def pack_text_model(saved: SavedTextModel) -> bytes:
     try:
         text = json.dumps(header)
         check_header_text(text)
-        decode_text_model(json.loads(text), tensors)
+        decode_machine_model(json.loads(text), tensors)
     except (ValueError, TypeError, LookupError, ArithmeticError) as error:
         raise not_saveable(error) from error
     return pack(text, tensors)
 
 
-def decode_text_model(header: dict[str, Any], tensors: Tensors) -> SavedTextModel:
+def decode_machine_model(header: dict[str, Any], tensors: Tensors) -> SavedMachineModel:
     """The model that was saved. Header and tensors may be hostile."""
-    expect_keys(header, FIELDS, "the header of a model of texts")
+    expect_keys(header, FIELDS, "the header of a model of texts or images")
     expect_integer(header, "format", FORMAT, FORMAT)
     version = expect_type(header["cotm"], str, "cotm")
     expect(len(version) <= MAX_VERSION, f"cotm is {version!r:.100}")
@@ -94,7 +94,7 @@ def decode_text_model(header: dict[str, Any], tensors: Tensors) -> SavedTextMode
     seed = expect_integer(header, "seed", 0, 2**64 - 1)
     vocabulary = expect_type(header["vocabulary"], list, "vocabulary")
     expect(all(type(word) is str for word in vocabulary), "vocabulary holds what is no text")
-    expect(len(set(vocabulary)) == len(vocabulary) > 0, "vocabulary is empty or repeats itself")
+    expect(len(set(vocabulary)) == len(vocabulary), "vocabulary repeats itself")
     history = expect_type(header["history"], list, "history")
     for record in history:
         expect_keys(record, ("epoch", "train_accuracy", "seconds"), "an epoch's record")
@@ -109,13 +109,13 @@ def decode_text_model(header: dict[str, Any], tensors: Tensors) -> SavedTextMode
     grid = PatchGrid.flat(memory.shape[1] // 2)
     state = decode_snapshot(machine, grid, weights.shape[1], tensors, "", header["step"])
     machine.load_state(grid, state)
-    return SavedTextModel(
+    return SavedMachineModel(
         kind=header["class"],
         parameters=parameters,
         machine=machine,
-        vocabulary=tuple(vocabulary),
         history=tuple(history),
         data=expect_type(header["data"], str, "data"),
+        vocabulary=tuple(vocabulary),
         extra=expect_type(header["extra"], dict, "extra"),
         arrays={n.removeprefix(EXTRA): a for n, a in tensors.items() if n.startswith(EXTRA)},
         version=version,
