@@ -97,7 +97,8 @@ cotm::Examples sparse_examples(const In<int64_t, 1>& starts, const In<int32_t, 1
 
 void require_fit(const cotm::Machine& machine, const cotm::Examples& examples) {
   const cotm::Grid& grid = machine.spec().grid;
-  require(examples.height() == grid.height && examples.row_bits() == grid.width * grid.channels,
+  require(examples.height() == grid.depth * grid.height &&
+              examples.row_bits() == grid.width * grid.channels,
           "the examples do not have this machine's shape");
   require(grid.is_flat() || !examples.is_sparse(), "sparse examples must be flat");
 }

@@ -22,6 +22,7 @@ void BlockLayout::require_fit(const Grid& grid) {
   bool fits = bits <= kMostFeatures;
   if (!grid.is_flat()) {
     fits = !multiply_overflows(bits, grid.height, bits) &&
+           !multiply_overflows(bits, grid.depth, bits) &&
            !multiply_overflows(bits, stride_columns(grid) * pitch(grid), bits) &&
            bits <= kMostWords / 2;
   }
@@ -33,21 +34,29 @@ BlockLayout::BlockLayout(const Grid& grid)
     : flat_(grid.is_flat()),
       channels_(grid.channels),
       stride_columns_(stride_columns(grid)),
-      row_features_(grid.rows() - 1),
       columns_(grid.columns()),
       pitch_(pitch(grid)),
       row_words_(size_t{grid.channels} * stride_columns_ * pitch_),
-      negated_(flat_ ? kBlockWords : grid.height * row_words_),
+      negated_(flat_ ? kBlockWords : size_t{grid.depth} * grid.height * row_words_),
       // Vectors of patches may read past the last one.
       words_(flat_ ? 2 * size_t{grid.channels} * kBlockWords : 2 * negated_ + kBlockWords),
       row_step_(std::min(grid.stride_rows, grid.height) * row_words_),
+      depth_step_(size_t{std::min(grid.stride_depths, grid.depth)} * grid.height * row_words_),
       position_literals_(2 * grid.n_position_features()),
-      whole_{.top = 0, .bottom = grid.rows() - 1, .left = 0, .right = grid.columns() - 1} {
+      whole_{.top = 0,
+             .bottom = grid.rows() - 1,
+             .left = 0,
+             .right = grid.columns() - 1,
+             .front = 0,
+             .back = grid.depths() - 1} {
   require_fit(grid);
   const uint32_t row_bits = grid.patch_width * grid.channels;
-  offsets_.reserve(2 * size_t{grid.patch_height} * row_bits);
-  for (uint32_t k = 0; k < grid.patch_height * row_bits; ++k) {
-    const size_t offset = pixel(k / row_bits, k % row_bits);
+  const uint32_t patch_rows = grid.patch_depth * grid.patch_height;
+  offsets_.reserve(2 * size_t{patch_rows} * row_bits);
+  for (uint32_t k = 0; k < patch_rows * row_bits; ++k) {
+    const uint32_t row = k / row_bits;
+    const size_t y = size_t{row / grid.patch_height} * grid.height + row % grid.patch_height;
+    const size_t offset = pixel(y, k % row_bits);
     offsets_.push_back(static_cast<uint32_t>(offset));
     offsets_.push_back(static_cast<uint32_t>(offset + negated_));
   }
@@ -62,6 +71,7 @@ size_t BlockLayout::pixel(size_t y, size_t x) const {
 
 template <class Visit>
 void BlockLayout::for_each_position(const uint64_t* include, Visit visit) const {
+  const uint32_t of_depths = depths() - 1, of_rows = rows() - 1;
   for (uint32_t w = 0; 64 * w < position_literals_; ++w) {
     uint64_t bits = include[w];
     if (position_literals_ - 64 * w < 64) {
@@ -70,20 +80,30 @@ void BlockLayout::for_each_position(const uint64_t* include, Visit visit) const 
     for (const uint32_t k : SetBits{bits}) {
       const uint32_t literal = 64 * w + k;
       const uint32_t feature = literal / 2;
-      const bool of_row = feature < row_features_;
-      visit(of_row, of_row ? feature : feature - row_features_, literal % 2 != 0);
+      const bool negated = literal % 2 != 0;
+      if (feature < of_depths) {
+        visit(Axis::depths, feature, negated);
+      } else if (feature < of_depths + of_rows) {
+        visit(Axis::rows, feature - of_depths, negated);
+      } else {
+        visit(Axis::columns, feature - of_depths - of_rows, negated);
+      }
     }
   }
 }
 
 Window BlockLayout::window(const uint64_t* include) const {
   Window window = whole_;
-  for_each_position(include, [&](bool of_row, uint32_t t, bool negated) {
+  for_each_position(include, [&](Axis axis, uint32_t t, bool negated) {
+    uint32_t& last = axis == Axis::depths ? window.back
+                     : axis == Axis::rows ? window.bottom
+                                          : window.right;
+    uint32_t& first = axis == Axis::depths ? window.front
+                      : axis == Axis::rows ? window.top
+                                           : window.left;
     if (negated) {
-      uint32_t& last = of_row ? window.bottom : window.right;
       last = std::min(last, t);
     } else {
-      uint32_t& first = of_row ? window.top : window.left;
       first = std::max(first, t + 1);
     }
   });
@@ -92,20 +112,23 @@ Window BlockLayout::window(const uint64_t* include) const {
 
 uint32_t BlockLayout::count_positions(const uint64_t* include) const {
   uint32_t count = 0;
-  for_each_position(include, [&](bool, uint32_t, bool) { ++count; });
+  for_each_position(include, [&](Axis, uint32_t, bool) { ++count; });
   return count;
 }
 
 void BlockLayout::count_position_misses(const uint64_t* include, uint32_t* of_row,
                                         uint32_t* of_column) const {
-  const uint32_t rows = whole_.bottom + 1;
-  std::fill_n(of_row, rows, 0);
+  std::fill_n(of_row, row_misses(), 0);
   std::fill_n(of_column, columns_, 0);
-  for_each_position(include, [&](bool is_row, uint32_t t, bool negated) {
-    uint32_t* misses = is_row ? of_row : of_column;
-    const uint32_t end = is_row ? rows : columns_;
-    const uint32_t from = negated ? t + 1 : 0, to = negated ? end : t + 1;
-    for (uint32_t place = from; place < to; ++place) ++misses[place];
+  for_each_position(include, [&](Axis axis, uint32_t t, bool negated) {
+    const auto misses = [&](uint32_t place) { return negated ? place > t : place <= t; };
+    if (axis == Axis::columns) {
+      for (uint32_t column = 0; column < columns_; ++column) of_column[column] += misses(column);
+      return;
+    }
+    for (uint32_t row = 0; row < row_misses(); ++row) {
+      of_row[row] += misses(axis == Axis::rows ? row % rows() : row / rows());
+    }
   });
 }
 

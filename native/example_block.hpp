@@ -29,7 +29,12 @@ class BlockLayout {
   size_t groups() const { return flat_ ? kBlockWords : 1; }  // words of a bit per example
   size_t examples() const { return 64 * groups(); }
   size_t words() const { return words_; }
-  size_t row_step() const { return row_step_; }  // from a patch to the one below it
+  size_t row_step() const { return row_step_; }      // from a patch to the one below it
+  size_t depth_step() const { return depth_step_; }  // and to the one behind it
+  uint32_t rows() const { return whole_.bottom + 1; }
+  uint32_t depths() const { return whole_.back + 1; }
+  // Counts of misses: for each row of each depth, and for each column.
+  size_t row_misses() const { return size_t{depths()} * rows(); }
   uint32_t columns() const { return columns_; }
   Window whole() const { return whole_; }
 
@@ -37,7 +42,7 @@ class BlockLayout {
   uint32_t position_literals() const { return position_literals_; }
   Window window(const uint64_t* include) const;
   uint32_t count_positions(const uint64_t* include) const;
-  // How many of those included a patch in each row, and in each column, misses.
+  // How many of those included a patch in each row of each depth, and in each column, misses.
   void count_position_misses(const uint64_t* include, uint32_t* of_row, uint32_t* of_column) const;
 
   // Which literals of word w of a row say something about pixels.
@@ -55,14 +60,15 @@ class BlockLayout {
   size_t negated() const { return negated_; }
 
  private:
-  // Calls visit(is of rows, t, negated) for the included literals of position: thermometer bit t,
-  // which is set beyond place t.
+  // Calls visit(axis, t, negated) for the included literals of position: thermometer bit t, which
+  // is set beyond place t of the axis.
+  enum class Axis { depths, rows, columns };
   template <class Visit>
   void for_each_position(const uint64_t* include, Visit visit) const;
 
   bool flat_;
-  uint32_t channels_, stride_columns_, row_features_, columns_;
-  size_t pitch_, row_words_, negated_, words_, row_step_;
+  uint32_t channels_, stride_columns_, columns_;
+  size_t pitch_, row_words_, negated_, words_, row_step_, depth_step_;
   uint32_t position_literals_;
   Window whole_;
   std::vector<uint32_t> offsets_;

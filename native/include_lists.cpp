@@ -34,6 +34,19 @@ void promote(IncludeList& list, uint32_t ended) {
   std::swap_ranges(list.offsets + from, list.offsets + ended, list.offsets + to);
 }
 
+// Makes numbers, as planes of their bits, the larger ones of themselves and others.
+void take_larger(const uint64_t* others, uint32_t planes, uint64_t* numbers) {
+  uint64_t greater = 0, equal = ~uint64_t{0};
+  for (uint32_t k = planes; k-- > 0;) {
+    const uint64_t differ = others[k] ^ numbers[k];
+    greater |= equal & differ & others[k];
+    equal &= ~differ;
+  }
+  for (uint32_t k = 0; k < planes; ++k) {
+    numbers[k] = (numbers[k] & ~greater) | (others[k] & greater);
+  }
+}
+
 }  // namespace
 
 IncludeLists::IncludeLists(size_t clauses, const BlockLayout& layout, uint32_t tolerance)
@@ -45,11 +58,10 @@ IncludeLists::IncludeLists(size_t clauses, const BlockLayout& layout, uint32_t t
       unlisted_(clauses),
       storage_(clauses) {
   if (!is_graded() || layout.is_flat()) return;
-  const size_t rows = layout.whole().bottom + 1, columns = layout.columns();
-  misses_ = Buffer<uint32_t>(clauses * (rows + columns));
+  misses_ = Buffer<uint32_t>(clauses * misses_each());
   for (size_t j = 0; j < clauses; ++j) {
-    lists_[j].row_misses = misses_.data() + j * (rows + columns);
-    lists_[j].column_misses = lists_[j].row_misses + rows;
+    lists_[j].row_misses = misses_.data() + j * misses_each();
+    lists_[j].column_misses = lists_[j].row_misses + layout.row_misses();
   }
 }
 
@@ -130,9 +142,8 @@ void IncludeLists::set_position(size_t clause, const uint64_t* include) {
   if (!is_graded()) {
     list.window = layout_->window(include);
   } else if (!layout_->is_flat()) {
-    const size_t rows = layout_->whole().bottom + 1, columns = layout_->columns();
-    uint32_t* misses = misses_.data() + clause * (rows + columns);
-    layout_->count_position_misses(include, misses, misses + rows);
+    uint32_t* misses = misses_.data() + clause * misses_each();
+    layout_->count_position_misses(include, misses, misses + layout_->row_misses());
   }
 }
 
@@ -166,8 +177,7 @@ void IncludeLists::assign(size_t clause, const IncludeList& list) {
   lists_[clause].window = list.window;
   lists_[clause].positions = list.positions;
   if (!list.row_misses) return;
-  const size_t rows = layout_->whole().bottom + 1, columns = layout_->columns();
-  std::copy_n(list.row_misses, rows + columns, misses_.data() + clause * (rows + columns));
+  std::copy_n(list.row_misses, misses_each(), misses_.data() + clause * misses_each());
 }
 
 bool IncludeLists::empty(size_t clause) const {
@@ -183,24 +193,53 @@ uint32_t IncludeLists::match(const Kernels& kernels, size_t clause, const Exampl
     if (layout_->is_flat()) {
       return kernels.grade_flat(list, block.words(), examples, most_here, planes_, found);
     }
-    kernels.grade_window(list, block.words(), layout_->row_step(), *examples, most_here, planes_,
-                         found);
+    uint64_t here[kMostPlanes];
+    for (uint32_t depth = 0; depth < layout_->depths(); ++depth) {
+      uint64_t* to = depth == 0 ? found : here;
+      kernels.grade_window(at_depth(clause, depth), block.words() + depth * layout_->depth_step(),
+                           layout_->row_step(), *examples, most_here, planes_, to);
+      if (depth > 0) take_larger(here, planes_, found);
+    }
     return 0;
   }
   if (layout_->is_flat()) return kernels.match_flat(list, block.words(), examples, found);
-  uint32_t ended;
-  *found = kernels.match_window(list, block.words(), layout_->row_step(), *examples, ended);
+  uint32_t ended = 0;
+  *found = 0;
+  for (uint32_t depth = list.window.front; depth <= list.window.back; ++depth) {
+    *found |= kernels.match_window(list, block.words() + depth * layout_->depth_step(),
+                                   layout_->row_step(), *examples & ~*found, ended);
+    if (*found == *examples) break;
+  }
   return ended;
+}
+
+IncludeList IncludeLists::at_depth(size_t clause, uint32_t depth) const {
+  IncludeList list = lists_[clause];
+  list.row_misses += size_t{depth} * layout_->rows();
+  return list;
 }
 
 size_t IncludeLists::best_patches(const Kernels& kernels, size_t clause, const ExampleBlock& block,
                                   unsigned example, uint32_t grade, uint32_t* patches) const {
-  if (!is_graded()) {
-    return kernels.find_patches(lists_[clause], block.words(), layout_->row_step(),
-                                layout_->columns(), example, patches);
+  const Window& window = lists_[clause].window;
+  const uint32_t columns = layout_->columns();
+  size_t found = 0;
+  for (uint32_t depth = window.front; depth <= window.back; ++depth) {
+    const uint64_t* words = block.words() + depth * layout_->depth_step();
+    uint32_t* here = patches + found;
+    size_t more;
+    if (is_graded()) {
+      more =
+          kernels.find_graded(at_depth(clause, depth), words, layout_->row_step(), columns, example,
+                              std::max<uint32_t>(most(clause), 1), planes_, grade, here);
+    } else {
+      more =
+          kernels.find_patches(lists_[clause], words, layout_->row_step(), columns, example, here);
+    }
+    for (size_t i = 0; i < more; ++i) here[i] += depth * layout_->rows() * columns;
+    found += more;
   }
-  return kernels.find_graded(lists_[clause], block.words(), layout_->row_step(), layout_->columns(),
-                             example, std::max<uint32_t>(most(clause), 1), planes_, grade, patches);
+  return found;
 }
 
 void IncludeLists::match_and_order(const Kernels& kernels, size_t clause, const ExampleBlock& block,

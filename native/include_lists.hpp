@@ -80,6 +80,9 @@ class IncludeLists {
   void rebuild_flat(size_t clause, const uint64_t* include, size_t words);
   void set_position(size_t clause, const uint64_t* include);
   void reserve(size_t clause, uint32_t length);
+  size_t misses_each() const { return layout_->row_misses() + layout_->columns(); }
+  // The list for the patches at a depth.
+  IncludeList at_depth(size_t clause, uint32_t depth) const;
 
   bool is_graded() const { return tolerance_ > 1; }
 
@@ -88,7 +91,7 @@ class IncludeLists {
   std::vector<IncludeList> lists_;
   std::vector<int32_t> unlisted_;          // see count_unlisted
   std::vector<Buffer<uint32_t>> storage_;  // what lists_ points into
-  Buffer<uint32_t> misses_;                // [clause][rows + columns], of graded images
+  Buffer<uint32_t> misses_;  // [clause][rows of all depths + columns], of graded images
 };
 
 }  // namespace cotm

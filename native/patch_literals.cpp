@@ -102,13 +102,16 @@ void PatchLiterals::read_flat() {
 }
 
 const uint64_t* PatchLiterals::patch_truth(uint32_t patch) {
-  const uint32_t row = patch / grid_.columns(), column = patch % grid_.columns();
+  const uint32_t line = patch / grid_.columns(), column = patch % grid_.columns();
+  const uint32_t depth = line / grid_.rows(), row = line % grid_.rows();
   const uint64_t* image = examples_->image(index_);
   BitWriter writer(features_.data());
+  writer.thermometer(depth, grid_.depths() - 1);
   writer.thermometer(row, grid_.rows() - 1);
   writer.thermometer(column, grid_.columns() - 1);
-  for (uint32_t r = 0; r < grid_.patch_height; ++r) {
-    const size_t y = static_cast<size_t>(row) * grid_.stride_rows + r;
+  for (uint32_t r = 0; r < grid_.patch_depth * grid_.patch_height; ++r) {
+    const size_t z = size_t{depth} * grid_.stride_depths + r / grid_.patch_height;
+    const size_t y = z * grid_.height + size_t{row} * grid_.stride_rows + r % grid_.patch_height;
     writer.copy(image + y * examples_->row_words(),
                 static_cast<size_t>(column) * grid_.stride_columns * grid_.channels,
                 static_cast<size_t>(grid_.patch_width) * grid_.channels);

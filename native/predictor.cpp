@@ -54,10 +54,11 @@ Meaning meaning(const IncludeList& list, const BlockLayout& layout) {
   std::sort(offsets.begin(), offsets.end());
   const Window& w = list.window;
   if (list.row_misses) {
-    const size_t places = layout.whole().bottom + 1 + layout.columns();
+    const size_t places = layout.row_misses() + layout.columns();
     misses.assign(list.row_misses, list.row_misses + places);
   }
-  return {std::vector{w.top, w.bottom, w.left, w.right}, std::move(offsets), std::move(misses)};
+  return {std::vector{w.front, w.back, w.top, w.bottom, w.left, w.right}, std::move(offsets),
+          std::move(misses)};
 }
 
 }  // namespace

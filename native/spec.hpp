@@ -14,14 +14,17 @@ inline void require(bool condition, const char* what) {
   if (!condition) throw std::invalid_argument(what);
 }
 
-#define COTM_GRID_FIELDS(FIELD) \
-  FIELD(uint32_t, height)       \
-  FIELD(uint32_t, width)        \
-  FIELD(uint32_t, channels)     \
-  FIELD(uint32_t, patch_height) \
-  FIELD(uint32_t, patch_width)  \
-  FIELD(uint32_t, stride_rows)  \
-  FIELD(uint32_t, stride_columns)
+#define COTM_GRID_FIELDS(FIELD)   \
+  FIELD(uint32_t, height)         \
+  FIELD(uint32_t, width)          \
+  FIELD(uint32_t, channels)       \
+  FIELD(uint32_t, patch_height)   \
+  FIELD(uint32_t, patch_width)    \
+  FIELD(uint32_t, stride_rows)    \
+  FIELD(uint32_t, stride_columns) \
+  FIELD(uint32_t, depth)          \
+  FIELD(uint32_t, patch_depth)    \
+  FIELD(uint32_t, stride_depths)
 
 #define COTM_SPEC_FIELDS(FIELD)    \
   FIELD(uint32_t, n)               \
@@ -50,7 +53,8 @@ inline void require(bool condition, const char* what) {
 #define COTM_DECLARE(type, name) type name{};
 #define COTM_VISIT(type, name) visit(#name, &Self::name);
 
-// Where the patches of an image lie; a flat example is a 1 x 1 image with o channels.
+// Where the patches of a volume lie. An image is one of depth 1, and a flat example a 1 x 1 image
+// with o channels. Examples have the slices of a volume one below the other, as rows of an image.
 struct Grid {
   COTM_GRID_FIELDS(COTM_DECLARE)
 
@@ -61,15 +65,16 @@ struct Grid {
     COTM_GRID_FIELDS(COTM_VISIT)
   }
 
+  uint32_t depths() const { return (depth - patch_depth) / stride_depths + 1; }
   uint32_t rows() const { return (height - patch_height) / stride_rows + 1; }
   uint32_t columns() const { return (width - patch_width) / stride_columns + 1; }
-  uint32_t n_patches() const { return rows() * columns(); }
-  uint32_t n_position_features() const { return rows() - 1 + columns() - 1; }
+  uint32_t n_patches() const { return depths() * rows() * columns(); }
+  uint32_t n_position_features() const { return depths() - 1 + rows() - 1 + columns() - 1; }
   uint32_t n_features() const {
-    return n_position_features() + patch_height * patch_width * channels;
+    return n_position_features() + patch_depth * patch_height * patch_width * channels;
   }
   size_t n_literals() const { return 2 * size_t{n_features()}; }
-  bool is_flat() const { return height == 1 && width == 1; }
+  bool is_flat() const { return depth == 1 && height == 1 && width == 1; }
 };
 
 struct Spec {
@@ -95,7 +100,8 @@ struct Spec {
     Grid::for_each_field([this](const char*, auto field) {
       require(grid.*field >= 1, "the grid's numbers must be positive");
     });
-    require(grid.patch_height <= grid.height && grid.patch_width <= grid.width,
+    require(grid.patch_depth <= grid.depth && grid.patch_height <= grid.height &&
+                grid.patch_width <= grid.width,
             "a patch must fit into the image");
   }
 

@@ -23,16 +23,18 @@ inline constexpr uint32_t kMostPlanes = 16;  // bits of a clause's output
 inline constexpr uint32_t kChunk = 4;        // literals that are matched between two tests
 inline constexpr uint32_t kPickLanes = 16;   // picks that are made at once
 
-// A rectangle of patches, borders included. It is empty where top > bottom or left > right.
+// A rectangle of patches, borders included, at the depths from front to back, which kernels know
+// nothing of. It is empty where top > bottom, left > right or front > back.
 struct Window {
   uint32_t top, bottom, left, right;
-  bool empty() const { return top > bottom || left > right; }
+  uint32_t front = 0, back = 0;
+  bool empty() const { return top > bottom || left > right || front > back; }
   bool operator==(const Window&) const = default;
 };
 
 // The included literals of a clause: the patches that those of position allow, and where the bits
 // of the others are in a block. A graded clause allows all patches, and counts what those in a row
-// and in a column miss; the numbers are null for flat examples.
+// (of each depth) and in a column miss; the numbers are null for flat examples.
 struct IncludeList {
   uint32_t* offsets;
   uint32_t length, capacity;

@@ -45,8 +45,8 @@ class Machine(LiveMachine):
     s : float
         Specificity, 1 or more: a literal is forgotten with probability 1/s.
     patch_shape, stride
-        Convolution: ``(h, w)`` over X of shape (N, H, W[, C]), or ``(w,)`` over
-        (N, length[, C]). None: X is (N, o), dense or scipy.sparse.
+        Convolution: ``(h, w)`` over X of shape (N, H, W[, C]), ``(w,)`` over (N, length[, C]),
+        or ``(d, h, w)`` over (N, D, H, W[, C]). None: X is (N, o), dense or scipy.sparse.
     backend, n_jobs
         Where and on how many threads it runs; the result is the same everywhere.
     random_state : int or None
@@ -96,9 +96,9 @@ class Machine(LiveMachine):
         self.patch_shape = (
             None
             if patch_shape is None
-            else check_pair("patch_shape", patch_shape, lengths=(1, 2), scalar=False)
+            else check_pair("patch_shape", patch_shape, lengths=(1, 2, 3), scalar=False)
         )
-        self.stride = check_pair("stride", stride, lengths=(1, 2), scalar=True)
+        self.stride = check_pair("stride", stride, lengths=(1, 2, 3), scalar=True)
         super().__init__(parameters, backend, n_jobs, new_seed(random_state))
 
     if not TYPE_CHECKING:

@@ -77,7 +77,8 @@ class NativeBackend:
         bits, grid = examples.on_host().bits, _flat_if_whole(examples.grid)
         if isinstance(bits, np.ndarray):
             rows = np.ascontiguousarray(bits, dtype=np.uint8)
-            shape = len(rows), grid.height, grid.width * grid.channels
+            height, width, channels = grid.image_shape
+            shape = len(rows), height, width * channels
             return _native.Examples.dense(rows.reshape(shape))
         return _native.Examples.sparse(
             np.ascontiguousarray(bits.indptr, dtype=np.int64),

@@ -17,7 +17,7 @@ from .sparse_targets import Targets
 
 @dataclass(frozen=True)
 class Examples:
-    """Checked bits of N examples: a dense (N, H, W, C) array, of NumPy or on a GPU, or a CSR
+    """Checked bits of N examples: a dense (N, rows, W, C) array, of NumPy or on a GPU, or a CSR
     matrix (flat only)."""
 
     bits: Any
@@ -128,13 +128,14 @@ def _require_bits(values: NDArray[Any]) -> None:
 
 def _accepted_shapes(grid: PatchGrid) -> list[tuple[int, ...]]:
     """Shapes an example may have: dimensions of size 1 at the ends can be left out."""
-    height, width, channels = grid.image_shape
-    shapes: list[tuple[int, ...]] = [(height, width, channels)]
+    rows, width, channels = grid.image_shape
+    depth, height = grid.depth, grid.height
+    shapes: list[tuple[int, ...]] = [(rows, width, channels), (depth, height, width, channels)]
     if grid.is_flat:
         shapes.append((channels,))
     if channels == 1:
-        shapes.append((height, width))
-    if height == 1:
+        shapes += [(rows, width), (depth, height, width)]
+    if rows == 1:
         shapes += [(width, channels)] + [(width,)] * (channels == 1)
     return shapes
 
@@ -142,4 +143,6 @@ def _accepted_shapes(grid: PatchGrid) -> list[tuple[int, ...]]:
 def _shape_text(grid: PatchGrid) -> str:
     if grid.is_flat:
         return f"{grid.n_features} bits"
+    if grid.depth > 1:
+        return f"volumes of {grid.depth} x {grid.height} x {grid.width} x {grid.channels}"
     return f"images of {grid.height} x {grid.width} x {grid.channels}"

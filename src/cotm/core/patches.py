@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 class PatchGrid:
     """Where the patches of an image lie, and which features a patch has.
 
-    Features of the patch at (row, column): a thermometer of its row (bit t is set iff
-    row > t), a thermometer of its column, then its bits in (row, column, channel) order.
-    A flat example of ``o`` bits is a 1 x 1 image with ``o`` channels.
+    Features of the patch at (depth, row, column): a thermometer of its depth (bit t is set iff
+    depth > t), one of its row, one of its column, then its bits in (depth, row, column, channel)
+    order. An image is a volume of depth 1, and a flat example of ``o`` bits a 1 x 1 image with
+    ``o`` channels.
 
     >>> grid = PatchGrid(height=28, width=28, channels=1, patch_height=10, patch_width=10)
     >>> grid.n_patches, grid.n_features, grid.n_literals
@@ -32,10 +33,17 @@ class PatchGrid:
     patch_width: int = 1
     stride_rows: int = 1
     stride_columns: int = 1
+    depth: int = 1
+    patch_depth: int = 1
+    stride_depths: int = 1
 
     @classmethod
     def flat(cls, n_features: int) -> PatchGrid:
         return cls(height=1, width=1, channels=n_features)
+
+    @property
+    def depths(self) -> int:
+        return (self.depth - self.patch_depth) // self.stride_depths + 1
 
     @property
     def rows(self) -> int:
@@ -47,15 +55,16 @@ class PatchGrid:
 
     @property
     def n_patches(self) -> int:
-        return self.rows * self.columns
+        return self.depths * self.rows * self.columns
 
     @property
     def n_position_features(self) -> int:
-        return self.rows - 1 + self.columns - 1
+        return self.depths - 1 + self.rows - 1 + self.columns - 1
 
     @property
     def n_features(self) -> int:
-        return self.n_position_features + self.patch_height * self.patch_width * self.channels
+        area = self.patch_height * self.patch_width
+        return self.n_position_features + self.patch_depth * area * self.channels
 
     @property
     def n_literals(self) -> int:
@@ -63,28 +72,38 @@ class PatchGrid:
 
     @property
     def is_flat(self) -> bool:
-        return self.height == 1 and self.width == 1
+        return self.depth == self.height == self.width == 1
 
     @property
     def is_whole(self) -> bool:
         """The one patch is the image: as a flat example it has the same features."""
-        return (self.height, self.width) == (self.patch_height, self.patch_width)
+        patch = self.patch_depth, self.patch_height, self.patch_width
+        return (self.depth, self.height, self.width) == patch
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
-        return self.height, self.width, self.channels
+        """What backends get: a volume as an image, its slices one below the other."""
+        return self.depth * self.height, self.width, self.channels
+
+    def place(self, patch: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+        """Depth, row and column of patches by their numbers."""
+        depth, rest = np.divmod(patch, self.rows * self.columns)
+        return depth, *np.divmod(rest, self.columns)
 
 
 def patch_features(image: NDArray[np.uint8], grid: PatchGrid) -> NDArray[np.uint8]:
-    """The features of every patch of one image, (P, o), patches in row-major order."""
+    """The features of every patch of one image, (P, o), patches in the order of their places."""
+    volume = image.reshape(grid.depth, grid.height, grid.width, grid.channels)
     windows = np.lib.stride_tricks.sliding_window_view(
-        image, (grid.patch_height, grid.patch_width), axis=(0, 1)
-    )[:: grid.stride_rows, :: grid.stride_columns]
-    content = windows.transpose(0, 1, 3, 4, 2).reshape(grid.n_patches, -1)
-    row, column = np.divmod(np.arange(grid.n_patches), grid.columns)
-    row_bits = row[:, None] > np.arange(grid.rows - 1)
-    column_bits = column[:, None] > np.arange(grid.columns - 1)
-    return np.concatenate([row_bits, column_bits, content], axis=1).astype(np.uint8)
+        volume, (grid.patch_depth, grid.patch_height, grid.patch_width), axis=(0, 1, 2)
+    )[:: grid.stride_depths, :: grid.stride_rows, :: grid.stride_columns]
+    content = windows.transpose(0, 1, 2, 4, 5, 6, 3).reshape(grid.n_patches, -1)
+    places = grid.place(np.arange(grid.n_patches))
+    sizes = grid.depths, grid.rows, grid.columns
+    bits = [
+        place[:, None] > np.arange(size - 1) for place, size in zip(places, sizes, strict=True)
+    ]
+    return np.concatenate([*bits, content], axis=1).astype(np.uint8)
 
 
 def image_grid(
@@ -93,15 +112,15 @@ def image_grid(
     stride: tuple[int, ...],
     made_by: str = "",
 ) -> PatchGrid:
-    """The grid for examples of a shape (without N): (H, W[, C]), or (length[, C]) in 1-D.
+    """The grid for examples of a shape (without N): (H, W[, C]), or (length[, C]) in 1-D, or
+    (D, H, W[, C]) in 3-D.
 
     ``made_by`` is what made the shape another one than the user's.
     """
     dimensions = len(patch_shape)
     if len(shape) not in (dimensions, dimensions + 1):
-        expected = (
-            "(N, H, W) or (N, H, W, C)" if dimensions == 2 else "(N, length) or (N, length, C)"
-        )
+        axes = {1: "N, length", 2: "N, H, W", 3: "N, D, H, W"}[dimensions]
+        expected = f"({axes}) or ({axes}, C)"
         raise ValueError(
             f"X has {len(shape) + 1} dimensions; with patch_shape={patch_shape} "
             f"it must be {expected}"
@@ -120,7 +139,20 @@ def image_grid(
         raise ValueError(f"stride={stride} must be one number or {dimensions}, one per dimension")
     # A longer stride than the image only takes memory.
     stride = tuple(min(step, length) for step, length in zip(stride, size, strict=True))
-    if dimensions == 1:
-        size, patch_shape, stride = (1, *size), (1, *patch_shape), (1, *stride)
-    (height, width), (patch_height, patch_width) = size, patch_shape
-    return PatchGrid(height, width, channels, patch_height, patch_width, *stride)
+    more = (1,) * (3 - dimensions)
+    (depth, height, width), (patch_depth, patch_height, patch_width) = (
+        (*more, *size),
+        (*more, *patch_shape),
+    )
+    stride_depths, *strides = *more, *stride
+    return PatchGrid(
+        height,
+        width,
+        channels,
+        patch_height,
+        patch_width,
+        *strides,
+        depth=depth,
+        patch_depth=patch_depth,
+        stride_depths=stride_depths,
+    )

@@ -94,7 +94,7 @@ class InputReader:
     ) -> InputReader:
         """A reader for parameters as users set them, or a ValueError that names a wrong one."""
         if patch_shape is not None:
-            patch_shape = check_pair("patch_shape", patch_shape, lengths=(1, 2), scalar=False)
+            patch_shape = check_pair("patch_shape", patch_shape, lengths=(1, 2, 3), scalar=False)
         if image_shape is not None:
             if patch_shape is None:
                 raise ValueError(
@@ -103,7 +103,7 @@ class InputReader:
                 )
             lengths = (len(patch_shape), len(patch_shape) + 1)
             image_shape = check_pair("image_shape", image_shape, lengths=lengths, scalar=False)
-        stride = check_pair("stride", stride, lengths=(1, 2), scalar=True)
+        stride = check_pair("stride", stride, lengths=(1, 2, 3), scalar=True)
         automatic = isinstance(booleanize, str) and booleanize == "auto"
         if isinstance(booleanize, SequenceBooleanizer) and image_shape is not None:
             raise ValueError(
