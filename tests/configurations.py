@@ -46,6 +46,16 @@ def random_grid(rng: np.random.Generator) -> PatchGrid:
     return PatchGrid(height, width, channels, patch_height, patch_width, *strides)
 
 
+def random_volume(rng: np.random.Generator, largest: int = 9) -> PatchGrid:
+    size = [int(v) for v in rng.integers(1, largest + 1, 3)]
+    size[0] = max(size[0], 2)
+    depth, height, width = size
+    patch = [int(rng.integers(1, min(length, 5) + 1)) for length in size]
+    strides = [int(v) for v in rng.integers(1, 4, 3)]
+    channels = int(rng.choice([1, 1, 2, 3]))
+    return PatchGrid(height, width, channels, *patch[1:], *strides[1:], depth, patch[0], strides[0])
+
+
 def random_configuration(
     seed: int,
     *,

@@ -7,10 +7,11 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.sparse
-from configurations import assert_equal, outcome, random_configuration
+from configurations import assert_equal, outcome, random_configuration, random_volume
 from helpers import why_missing
 
 import cotm
+from cotm.backends import make_backend
 from cotm.backends.kinds import KINDS
 from cotm.backends.reference import ReferenceBackend
 from cotm.core.examples import Examples
@@ -49,6 +50,20 @@ def configuration(kind, seed):
 @pytest.mark.parametrize("seed", range(120))
 def test_random_machines(kind, seed):
     c = configuration(kind, 1000 + seed)
+    expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
+    assert_equal(expected, outcome(start(kind, c.spec, c.memory, c.weights), c), c.spec)
+
+
+@every_kind
+@pytest.mark.parametrize("seed", range(50))
+def test_volumes(kind, seed):
+    rows = 12 if seed % 5 else 140  # past two blocks of 64
+    grid = random_volume(np.random.default_rng(seed))
+    c = random_configuration(3000 + seed, rows=rows, grid=grid)
+    if kind.lacks(c.spec):
+        with pytest.raises(ValueError, match="patches of volumes"):
+            make_backend(kind.name, c.spec, c.memory, c.weights, 1)
+        return
     expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
     assert_equal(expected, outcome(start(kind, c.spec, c.memory, c.weights), c), c.spec)
 

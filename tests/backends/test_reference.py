@@ -1,10 +1,11 @@
 """The reference against a scalar transcription of the paper, entry by entry."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
-from configurations import random_configuration
+from configurations import random_configuration, random_volume
 
 from cotm.backends.reference import ReferenceBackend
 from cotm.core.randomness import Purpose, hash32, make_key, step_key
@@ -12,18 +13,20 @@ from cotm.core.spec import Spec
 
 
 def naive_literals(bits, grid):
-    """Patches in row-major order; thermometers, content, then negations."""
+    """Patches in the order of their places; thermometers, content, then negations."""
+    bits = bits.reshape(grid.depth, grid.height, grid.width, grid.channels)
+    counts = grid.depths, grid.rows, grid.columns
+    strides = grid.stride_depths, grid.stride_rows, grid.stride_columns
+    patch = grid.patch_depth, grid.patch_height, grid.patch_width, grid.channels
     patches = []
-    for row in range(grid.rows):
-        for column in range(grid.columns):
-            features = [int(row > t) for t in range(grid.rows - 1)]
-            features += [int(column > t) for t in range(grid.columns - 1)]
-            for y in range(grid.patch_height):
-                for x in range(grid.patch_width):
-                    for channel in range(grid.channels):
-                        at = (row * grid.stride_rows + y, column * grid.stride_columns + x, channel)
-                        features.append(int(bits[at]))
-            patches.append(features + [1 - f for f in features])
+    for place in itertools.product(*map(range, counts)):
+        features = [
+            int(p > t) for p, count in zip(place, counts, strict=True) for t in range(count - 1)
+        ]
+        for *inside, channel in itertools.product(*map(range, patch)):
+            at = [p * s + k for p, s, k in zip(place, strides, inside, strict=True)]
+            features.append(int(bits[(*at, channel)]))
+        patches.append(features + [1 - f for f in features])
     return patches
 
 
@@ -140,7 +143,18 @@ def small_configurations():
             yield seed, c
 
 
-@pytest.mark.parametrize("seed, c", list(small_configurations())[:30])
+def small_volumes():
+    """The same, of volumes."""
+    for seed in range(400):
+        grid = random_volume(np.random.default_rng(seed), largest=4)
+        c = random_configuration(5000 + seed, rows=3, grid=grid)
+        if c.spec.n * c.spec.m * c.spec.grid.n_literals < 8_000:
+            yield 5000 + seed, c
+
+
+@pytest.mark.parametrize(
+    "seed, c", [*list(small_configurations())[:30], *itertools.islice(small_volumes(), 8)]
+)
 def test_reference_is_the_paper(seed, c):
     backend = ReferenceBackend(c.spec, c.memory, c.weights)
     memory, weights = c.memory, c.weights

@@ -376,7 +376,7 @@ IMAGES = RNG.integers(0, 2, (20, 6, 6))
         ({"patch_shape": (2, 2), "image_shape": (3, 3)}, BITS, LABELS, "image_shape=.*needs 9"),
         ({"image_shape": (2, 5)}, BITS, LABELS, "set patch_shape too"),
         ({"patch_shape": (0, 2)}, IMAGES, np.arange(20) % 2, "patch_shape=0"),
-        ({"stride": (1, 2, 3)}, BITS, LABELS, "stride"),
+        ({"stride": (1, 2, 3, 4)}, BITS, LABELS, "stride"),
         ({"T": 0}, BITS, LABELS, "T=0 must be"),
         ({"T": "large"}, BITS, LABELS, "T='large' must be one of 'auto'"),
         ({"T": 10.5}, BITS, LABELS, r"T=10\.5"),

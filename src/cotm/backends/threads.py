@@ -44,7 +44,9 @@ def training_thread_bytes(spec: Spec, threads: int) -> int:
         per_clause = 0 if spec.picks >= 0 else literals // 8 + 136
     else:  # a block of 64, in columns as many as the strides make
         stride = min(grid.stride_columns, grid.width)
-        groups, pixels = 1, grid.depth * grid.height * -(-grid.width // stride) * stride * grid.channels
+        groups, row = 1, -(-grid.width // stride) * stride * grid.channels
+        pixels = grid.depth * grid.height * row
+
         per_clause = 0
     if grid.is_flat and spec.picks >= 0 and literals > 4032:  # what is forgotten later
         per_clause += 8 * min(spec.picks // 65536, 8192) + literals // 64 + 128

@@ -100,9 +100,7 @@ def patch_features(image: NDArray[np.uint8], grid: PatchGrid) -> NDArray[np.uint
     content = windows.transpose(0, 1, 2, 4, 5, 6, 3).reshape(grid.n_patches, -1)
     places = grid.place(np.arange(grid.n_patches))
     sizes = grid.depths, grid.rows, grid.columns
-    bits = [
-        place[:, None] > np.arange(size - 1) for place, size in zip(places, sizes, strict=True)
-    ]
+    bits = [place[:, None] > np.arange(size - 1) for place, size in zip(places, sizes, strict=True)]
     return np.concatenate([*bits, content], axis=1).astype(np.uint8)
 
 
@@ -144,14 +142,15 @@ def image_grid(
         (*more, *size),
         (*more, *patch_shape),
     )
-    stride_depths, *strides = *more, *stride
+    stride_depths, stride_rows, stride_columns = *more, *stride
     return PatchGrid(
         height,
         width,
         channels,
         patch_height,
         patch_width,
-        *strides,
+        stride_rows,
+        stride_columns,
         depth=depth,
         patch_depth=patch_depth,
         stride_depths=stride_depths,

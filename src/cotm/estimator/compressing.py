@@ -15,7 +15,7 @@ from ..core.checks import check_number
 from ..core.limits import MAX_T, WEIGHT_LIMIT
 from ..core.parameters import OPTIONS
 from ..core.state import Snapshot, voters
-from ..exporting.describing import window_of
+from ..exporting.describing import ranges_of
 from ..machine import Machine
 from ..model.compression import Compression
 from ..model.fitted import Fitted, TrainingProgress
@@ -139,7 +139,7 @@ def _can_fire(machine: Machine, included: NDArray[np.bool_]) -> NDArray[np.bool_
         o = grid.n_features
         can &= ~(included[:, :o] & included[:, o:]).any(axis=1)
         for j in np.flatnonzero(can) if grid.n_patches > 1 else ():
-            can[j] = window_of(grid, np.flatnonzero(included[j])) is not None
+            can[j] = ranges_of(grid, np.flatnonzero(included[j])) is not None
     return can
 
 

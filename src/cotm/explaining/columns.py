@@ -14,6 +14,7 @@ from ..booleanize.encodings import ColumnCode
 from ..booleanize.frames import Column, default_names
 from ..core.examples import Examples
 from ..model.inputs import InputReader
+from ..rules.features import slices
 from .features import dense_bits
 from .voters import Voters
 
@@ -138,7 +139,12 @@ def _names(reader: InputReader) -> tuple[str, ...] | None:
         return None
     if reader.reads_images:
         channels = [f" channel {c}" for c in range(grid.channels)] if grid.channels > 1 else [""]
-        places = (f"pixel({y},{x})" for y in range(grid.height) for x in range(grid.width))
+        places = (
+            f"pixel({z}{y},{x})"
+            for z in slices(grid.depth)
+            for y in range(grid.height)
+            for x in range(grid.width)
+        )
         return tuple(place + channel for place in places for channel in channels)
     if reader.bit_features is not None:
         return tuple(map(str, reader.bit_features))

@@ -14,6 +14,7 @@ from ..booleanize.base import TableBooleanizer
 from ..booleanize.frames import default_names, read_table
 from ..core.examples import Examples
 from ..model.inputs import InputReader
+from ..rules.features import slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +80,12 @@ def _described(bits: list[BitFeature]) -> Features:
 def _pixels(reader: InputReader) -> Features:
     grid = reader.grid
     assert grid is not None
-    shape = grid.height, grid.width
+    shape = grid.depth * grid.height, grid.width
     kind = "cell" if isinstance(reader.booleanizer, GradientHistogram) else "pixel"
     one_row = len(reader.patch_shape or ()) == 1
     names = tuple(
-        f"at({x})" if one_row else f"{kind}({y},{x})"
+        f"at({x})" if one_row else f"{kind}({z}{y},{x})"
+        for z in slices(grid.depth)
         for y in range(grid.height)
         for x in range(grid.width)
     )

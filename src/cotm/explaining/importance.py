@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.patches import PatchGrid
-from ..exporting.describing import window_of
+from ..exporting.describing import Ranges, ranges_of
 from .columns import columns_of_bits
 from .explaining import joint_features
 from .shapley import Pool
@@ -66,8 +66,10 @@ def _importances(voter: Voter, of_bits: NDArray[np.int32] | None = None) -> NDAr
 
 def _by_pixels(pool: Pool, strength: NDArray[np.float64], grid: PatchGrid) -> NDArray[np.float64]:
     """As above, of the pixels of an image."""
-    area, m = grid.patch_height * grid.patch_width, strength.shape[1]
-    windows: dict[tuple[int, int, int, int], NDArray[np.float64]] = {}
+    patch = grid.patch_depth, grid.patch_height, grid.patch_width
+    area, m = int(np.prod(patch)), strength.shape[1]
+    windows: dict[Ranges, NDArray[np.float64]] = {}
+    everywhere = (0, grid.depths - 1), (0, grid.rows - 1), (0, grid.columns - 1)
     for j, (first, last) in enumerate(pairwise(pool.starts.tolist())):
         features, negated = pool.features[first:last], pool.negated[first:last]
         at = features[features >= grid.n_position_features] - grid.n_position_features
@@ -76,14 +78,18 @@ def _by_pixels(pool: Pool, strength: NDArray[np.float64], grid: PatchGrid) -> ND
             looks[:] = 1.0  # position alone: all pixels of the patch
         literals = features + negated.astype(np.int64) * grid.n_features
         # Of a graded clause that misses one, literals of position may contradict each other.
-        window = window_of(grid, literals) or (0, grid.rows - 1, 0, grid.columns - 1)
+        window = ranges_of(grid, literals) or everywhere
         total = windows.setdefault(window, np.zeros((area, m)))
         total += looks[:, None] / looks.sum() * strength[j]
-    image = np.zeros((grid.height, grid.width, m))
-    for (top, bottom, left, right), shares in windows.items():
-        rows, columns = np.arange(top, bottom + 1), np.arange(left, right + 1)
-        places = np.ix_(rows * grid.stride_rows, columns * grid.stride_columns)
-        for place in range(area):
-            y, x = divmod(place, grid.patch_width)
-            image[places[0] + y, places[1] + x] += shares[place] / (len(rows) * len(columns))
+    image = np.zeros((grid.depth, grid.height, grid.width, m))
+    strides = grid.stride_depths, grid.stride_rows, grid.stride_columns
+    for window, shares in windows.items():
+        corners = [
+            np.arange(first, last + 1) * stride
+            for (first, last), stride in zip(window, strides, strict=True)
+        ]
+        count = np.prod([len(places) for places in corners])
+        for place, inside in enumerate(np.ndindex(patch)):
+            pixels = np.ix_(*(corner + at for corner, at in zip(corners, inside, strict=True)))
+            image[pixels] += shares[place] / count
     return image.reshape(-1, m)

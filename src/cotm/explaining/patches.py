@@ -23,8 +23,8 @@ from .shapley import Pool
 class Located(NamedTuple):
     """The votes for some images, by place."""
 
-    pixels: NDArray[np.float64]  # (N, H * W, m)
-    patches: NDArray[np.float64]  # (N, patch rows, patch columns, m)
+    pixels: NDArray[np.float64]  # (N, H * W, m), or (N, D * H * W, m)
+    patches: NDArray[np.float64]  # (N, patch rows, patch columns, m), of volumes depths before them
     first: NDArray[np.int32]  # (N, clauses), the first patch that reaches the output; -1: silent
 
 
@@ -41,13 +41,20 @@ class PatchVotes:
         # Literals of pixels, clause by clause, and the pixel of each within its patch.
         at = pool.features - grid.n_position_features
         self.of_pixels = np.flatnonzero(at >= 0)
-        self.y, self.x = np.divmod(at[self.of_pixels] // grid.channels, grid.patch_width)
+        self.inside = self._offsets(at[self.of_pixels].astype(np.int64) // grid.channels)
         self.ends = np.cumsum(np.bincount(self.owner[self.of_pixels], minlength=len(pool)))
+
+    def _offsets(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Places in a patch as distances between pixels from its first one."""
+        grid = self.grid
+        line, x = np.divmod(places, grid.patch_width)
+        z, y = np.divmod(line, grid.patch_height)
+        return np.asarray((z * grid.height + y) * grid.width + x)
 
     def locate(self, examples: Examples) -> Located:
         """The votes for these images, by place."""
         grid, m = self.grid, self.pool.weights.shape[1]
-        n, area = len(examples), grid.height * grid.width
+        n, area = len(examples), grid.depth * grid.height * grid.width
         pixels, patches = np.zeros((n, area, m)), np.zeros((n, grid.n_patches, m))
         first = np.full((n, len(self.pool)), -1, dtype=np.int32)
         for i, image in enumerate(examples.bits):
@@ -61,7 +68,7 @@ class PatchVotes:
             patches[i] = reached.T.astype(np.float64) @ shares
             pixels[i] = self._on_pixels(reached, bits, area) @ shares
             first[i] = np.where(count > 0, reached.argmax(axis=1), -1)
-        by_place = patches.reshape(n, grid.rows, grid.columns, m)
+        by_place = patches.reshape(n, *places_of(grid), m)
         return Located(pixels, by_place, first)
 
     def _on_pixels(
@@ -70,8 +77,9 @@ class PatchVotes:
         """What part of each clause's share of a patch goes to a pixel, (pixels, clauses)."""
         grid = self.grid
         clause, patch = np.nonzero(reached)
-        row, column = np.divmod(patch, grid.columns)
-        corner = (row * grid.stride_rows, column * grid.stride_columns)
+        depth, row, column = grid.place(patch)
+        line = depth * grid.stride_depths * grid.height + row * grid.stride_rows
+        corner = line * grid.width + column * grid.stride_columns
         starts = np.concatenate([[0], self.ends])
         lengths = starts[clause + 1] - starts[clause]
         pair = np.repeat(np.arange(len(clause)), lengths)
@@ -81,14 +89,18 @@ class PatchVotes:
         holds = bits[patch[pair], self.pool.features[literal]] != self.pool.negated[literal]
         pair, place = pair[holds], place[holds]
         held = np.bincount(pair, minlength=len(clause))
-        y, x = corner[0][pair] + self.y[place], corner[1][pair] + self.x[place]
+        pixel = corner[pair] + self.inside[place]
         part = 1.0 / held[pair]
         bare = np.flatnonzero(held == 0)
-        whole = grid.patch_height * grid.patch_width
-        inside_y, inside_x = np.divmod(np.arange(whole), grid.patch_width)
-        y = np.concatenate([y, (corner[0][bare][:, None] + inside_y).ravel()])
-        x = np.concatenate([x, (corner[1][bare][:, None] + inside_x).ravel()])
+        whole = grid.patch_depth * grid.patch_height * grid.patch_width
+        all_inside = self._offsets(np.arange(whole))
+        pixel = np.concatenate([pixel, (corner[bare][:, None] + all_inside).ravel()])
         pair = np.concatenate([pair, np.repeat(bare, whole)])
         part = np.concatenate([part, np.full(len(bare) * whole, 1.0 / whole)])
         shape = area, len(self.pool)
-        return scipy.sparse.csr_array((part, (y * grid.width + x, clause[pair])), shape=shape)
+        return scipy.sparse.csr_array((part, (pixel, clause[pair])), shape=shape)
+
+
+def places_of(grid: PatchGrid) -> tuple[int, ...]:
+    """How many patches there are along each axis: rows and columns, of volumes depths first."""
+    return (grid.depths, grid.rows, grid.columns)[grid.depth == 1 :]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..core.examples import Examples
 from ..rules import MemberRule, Rule, rules
+from .patches import places_of
 from .voters import Voter, Voters
 
 
@@ -27,13 +28,13 @@ class SpokenRule:
     votes : dict of label to int
         What it gave each label. Of a composite's member they are as the member counts them.
     patch : tuple of (row, column), or None
-        The first patch of an image where it speaks.
+        The first patch of an image where it speaks; of a volume (depth, row, column).
     """
 
     rule: Rule
     output: int
     votes: dict[Any, int]
-    patch: tuple[int, int] | None = None
+    patch: tuple[int, ...] | None = None
 
     def to_data(self) -> dict[str, Any]:
         """What JSON can hold of it."""
@@ -67,8 +68,8 @@ class _Speaker:
             output = int(outputs[k])
             patch = None
             if self.patches is not None:
-                row, column = divmod(int(self.patches[i, k]), grid.columns)
-                patch = row, column
+                place = np.unravel_index(int(self.patches[i, k]), places_of(grid))
+                patch = tuple(map(int, place))
             votes = {label: output * weight for label, weight in rule.weights.items()}
             clauses = tuple(n for place in rule.clauses for n in pool.numbers[spoke[place]])
             rule = replace(rule, clause=clauses[0], clauses=clauses)

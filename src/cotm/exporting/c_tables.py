@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files as resources
 from typing import Any
 
-from .describing import window_of
+from .describing import ranges_of
 from .description import Clause, Member
 from .writing import wrapped
 
@@ -129,8 +129,8 @@ def place(member: Member, feature: int) -> int:
 
 def windows(member: Member) -> list[tuple[int, int, int, int]]:
     """Of each clause the first and last row and column."""
-    found = (window_of(member.grid, clause.literals) for clause in member.clauses)
-    return [window for window in found if window is not None]
+    found = (ranges_of(member.grid, clause.literals) for clause in member.clauses)
+    return [(*ranges[1], *ranges[2]) for ranges in found if ranges is not None]
 
 
 def stream(member: Member) -> tuple[bytes, dict[str, Any]]:

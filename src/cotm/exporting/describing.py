@@ -80,6 +80,11 @@ def _quantities(fitted: Fitted) -> Quantities | None:
 def _member(name: str, fitted: Fitted, inputs: str) -> Member:
     grid, machine = fitted.reader.grid, fitted.machine
     assert grid is not None
+    if len(fitted.reader.patch_shape or ()) == 3:
+        raise ValueError(
+            f"patch_shape={fitted.reader.patch_shape!r} looks at patches of volumes, which no "
+            "format can say yet; cotm.load and the machine's state have all of it"
+        )
     tolerance = machine.parameters.tolerance
     return Member(
         name=name,
@@ -105,7 +110,7 @@ def clauses_of(
     packed = np.packbits(included, axis=1)
     for j in np.flatnonzero(keep):
         literals = np.flatnonzero(included[j])
-        if tolerance == 1 and window_of(grid, literals) is None:
+        if tolerance == 1 and ranges_of(grid, literals) is None:
             continue
         entry = sums.setdefault(packed[j].tobytes(), [literals, 0, ()])
         entry[1] = entry[1] + weights[j].astype(object)  # sums may leave 32 bits
@@ -117,27 +122,31 @@ def clauses_of(
     ]
 
 
-def window_of(grid: PatchGrid, literals: Any) -> tuple[int, int, int, int] | None:
-    """First and last row, first and last column of the patches that position literals leave.
+#: First and last depth, row and column of patches.
+Ranges = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
 
-    None where they leave none. Literal t of a row says that it is above t, its negation that it
-    is not.
+
+def ranges_of(grid: PatchGrid, literals: Any) -> Ranges | None:
+    """Where the patches lie that position literals leave; None where they leave none.
+
+    Literal t of a row says that it is above t, its negation that it is not.
     """
-    o, rows, columns = grid.n_features, grid.rows, grid.columns
-    low, high = [0, 0], [rows - 1, columns - 1]
+    lasts = grid.depths - 1, grid.rows - 1, grid.columns - 1
+    low, high = [0, 0, 0], [*lasts]
+    starts = 0, lasts[0], lasts[0] + lasts[1]
     for literal in literals:
-        negated, feature = divmod(int(literal), o)
-        if feature >= rows - 1 + columns - 1:
+        negated, feature = divmod(int(literal), grid.n_features)
+        if feature >= grid.n_position_features:
             continue
-        axis = int(feature >= rows - 1)
-        t = feature - (rows - 1) * axis
+        axis = sum(feature >= start for start in starts[1:])
+        t = feature - starts[axis]
         if negated:
             high[axis] = min(high[axis], t)
         else:
             low[axis] = max(low[axis], t + 1)
-    if low[0] > high[0] or low[1] > high[1]:
+    if any(first > last for first, last in zip(low, high, strict=True)):
         return None
-    return low[0], high[0], low[1], high[1]
+    return (low[0], high[0]), (low[1], high[1]), (low[2], high[2])
 
 
 # Inputs ------------------------------------------------------------------------------

@@ -41,13 +41,7 @@ def encode_reader(reader: InputReader) -> tuple[dict[str, Any], Tensors]:
         "feature_names_in": reader.names,
         "booleanizer": booleanizer,
         "example_shape": None if reader.example_shape is None else list(reader.example_shape),
-        "grid": [
-            *grid.image_shape,
-            grid.patch_height,
-            grid.patch_width,
-            grid.stride_rows,
-            grid.stride_columns,
-        ],
+        "grid": [*dataclasses.astuple(grid)][: 10 if grid.depth > 1 else 7],
     }
     return fields, tensors
 
@@ -132,7 +126,12 @@ def decode_reader(
     reader.n_features = expect_integer(header, "n_features_in", 1, MAX_FEATURES)
     reader.names = _decode_names(header["feature_names_in"], reader.n_features, booleanizer)
     reader.example_shape = _decode_example_shape(header["example_shape"], reader)
-    bits = _bits_shape(booleanizer, reader.example_shape or (reader.n_features,))
+    shape = reader.example_shape or (reader.n_features,)
+    if len(reader.patch_shape or ()) == 3 and booleanizer is not None:
+        expect(len(shape) > 2, f"examples are {shape}, which are no volumes")
+        bits = (*shape[:2], *_bits_shape(booleanizer, shape[1:])[1:])
+    else:
+        bits = _bits_shape(booleanizer, shape)
     expect((reader.patch_shape is not None) >= (len(bits) > 1), "patch_shape is missing")
     if reader.patch_shape is not None:
         grid = _within_image(image_grid(bits, reader.patch_shape, reader.stride))
@@ -166,7 +165,7 @@ def _decode_example_shape(shape: Any, reader: InputReader) -> tuple[int, ...] | 
         return None
     expect(
         isinstance(shape, list)
-        and 1 <= len(shape) <= 3
+        and 1 <= len(shape) <= 4
         and all(type(v) is int and v >= 1 for v in shape)
         and math.prod(shape) == reader.n_features,
         f"example_shape is {shape!r:.100}, but n_features_in {reader.n_features}",
@@ -177,7 +176,7 @@ def _decode_example_shape(shape: Any, reader: InputReader) -> tuple[int, ...] | 
 def _check_grid(figures: Any, grid: PatchGrid) -> None:
     expect(
         isinstance(figures, list)
-        and len(figures) == 7
+        and len(figures) in (7, 10)
         and all(type(v) is int and 1 <= v <= MAX_FEATURES for v in figures)
         and _within_image(PatchGrid(*figures)) == grid
         and grid.n_features <= MAX_FEATURES,
@@ -191,6 +190,7 @@ def _within_image(grid: PatchGrid) -> PatchGrid:
         grid,
         stride_rows=min(grid.stride_rows, grid.height),
         stride_columns=min(grid.stride_columns, grid.width),
+        stride_depths=min(grid.stride_depths, grid.depth),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -143,8 +144,10 @@ class InputReader:
         X = self._start(X)
         if self.reads_sequences:
             bits = self.booleanizer.fit(X, y).transform(X)
+        elif self.booleanizer is None:
+            bits = X
         else:
-            bits = X if self.booleanizer is None else self.booleanizer.fit_transform(to_host(X))
+            bits = self._in_slices(self.booleanizer.fit_transform, to_host(X))
         self._adopt(bits, features)
         assert self.grid is not None
         return as_examples(bits, self.grid)
@@ -247,8 +250,17 @@ class InputReader:
     def bits_of(self, X: Any) -> Examples:
         """The bits of what was checked."""
         assert self.grid is not None
-        bits = X if self.booleanizer is None else self.booleanizer.transform(to_host(X))
-        return as_examples(bits, self.grid)
+        if self.booleanizer is None:
+            return as_examples(X, self.grid)
+        return as_examples(self._in_slices(self.booleanizer.transform, to_host(X)), self.grid)
+
+    def _in_slices(self, transform: Callable[[Any], Any], X: Any) -> Any:
+        """What a booleanizer makes; of volumes it gets the slices one below the other."""
+        if len(self.patch_shape or ()) != 3:
+            return transform(X)
+        count, depth, height, width, *channels = X.shape
+        bits = transform(X.reshape(count, depth * height, width, *channels))
+        return bits.reshape(count, depth, height, width, -1)
 
     def _checked(self, X: Any) -> Any:
         self._check_names(X)
@@ -359,6 +371,12 @@ class InputReader:
         if self.booleanize is None or (self.booleanize == "auto" and _holds_bits(X)):
             return None
         if self.booleanize != "auto":
+            volumes = len(self.patch_shape or ()) == 3
+            if volumes and not isinstance(self.booleanize, ImageThermometer):
+                raise ValueError(
+                    f"booleanize={self.booleanize!r} reads images, but patch_shape="
+                    f"{self.patch_shape} volumes; use cotm.ImageThermometer(), 'auto', or bits"
+                )
             return clone(self.booleanize)
         plane = len(self.patch_shape or ()) == 2
         return AdaptiveGaussianThreshold() if plane and _holds_gray(X) else ImageThermometer()

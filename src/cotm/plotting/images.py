@@ -71,7 +71,7 @@ class ClausesDisplay(Display):
                 best = max(rule.weights, key=lambda label: rule.weights[label])
             lines = [f"#{rule.clause}: {best} {rule.most * rule.weights[best]:+d}"]
             if rule.position is not None:
-                (top, bottom), (left, right) = rule.position
+                (top, bottom), (left, right) = rule.position.rows, rule.position.columns
                 lines.append(f"rows {top}–{bottom}, columns {left}–{right}")
             ax.set_title("\n".join(lines), fontsize=7)
         return self

@@ -8,7 +8,7 @@ from .groups import ClauseTests
 from .making import rules
 from .overlap import RuleOverlap, RulePair, rule_overlap
 from .reading import literals_of
-from .rule import Evidence, MemberRule, Position, Rule
+from .rule import Evidence, MemberRule, Position, Rule, VolumePosition
 from .rule_list import RuleList
 from .sharing import ClauseSharing, clause_sharing
 
@@ -27,6 +27,7 @@ __all__ = [
     "RuleList",
     "RuleOverlap",
     "RulePair",
+    "VolumePosition",
     "clause_sharing",
     "column_tests",
     "feature_descriptions",

@@ -33,30 +33,40 @@ def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list
         else:
             names = getattr(model, "feature_names_in_", [f"x{k}" for k in range(grid.n_features)])
         return _bits(names)
-    rows = [BitFeature("row", ">", t) for t in range(grid.rows - 1)]
-    columns = [BitFeature("column", ">", t) for t in range(grid.columns - 1)]
+    places = [
+        BitFeature(axis, ">", t)
+        for axis, count in (("depth", grid.depths), ("row", grid.rows), ("column", grid.columns))
+        for t in range(count - 1)
+    ]
     channels = [BitFeature("", "bit")]
     if grid.channels > 1:
         channels = [BitFeature(f"channel {c}", "bit") for c in range(grid.channels)]
     if described is not None and len(described) == grid.channels:
         channels = described
+    is_plane = grid.depth > 1 or grid.height > 1
     pixels = [
-        replace(feature, column=_placed(feature.column, y if grid.height > 1 else None, x))
+        replace(feature, column=_placed(feature.column, z, y if is_plane else None, x))
+        for z in slices(grid.patch_depth if grid.depth > 1 else 1)
         for y in range(grid.patch_height)
         for x in range(grid.patch_width)
         for feature in (replace(f, index=None) for f in channels)
     ]
-    return rows + columns + pixels
+    return places + pixels
 
 
-def _placed(column: str, y: int | None, x: int) -> str:
+def slices(depth: int) -> list[str]:
+    """What the names of pixels begin with in each slice of a volume; nothing in an image."""
+    return [f"{z}," for z in range(depth)] if depth > 1 else [""]
+
+
+def _placed(column: str, z: str, y: int | None, x: int) -> str:
     """What a channel at a place of a patch is called: a pixel's, a cell's, or of one dimension."""
     kind, _, rest = column.partition(" ")
     if kind.startswith("at("):
         return column  # of a window, which says where in it
     if kind not in ("pixel", "cell"):
         kind, rest = "pixel", column
-    place = f"at({x})" if y is None else f"{kind}({y},{x})"
+    place = f"at({x})" if y is None else f"{kind}({z}{y},{x})"
     return f"{place} {rest}".rstrip()
 
 

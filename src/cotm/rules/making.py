@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .evidence import Firing
 from .features import feature_descriptions
 from .groups import ClauseTests, conditions_of
-from .rule import Evidence, Position, Rule
+from .rule import Evidence, Position, Rule, VolumePosition
 from .rule_list import RuleList
 
 
@@ -109,15 +109,17 @@ def _voting(
     return [every[place] for place in left.tolist()], sums[left]
 
 
-def _position(tests: Sequence[Any], grid: Any, *, graded: bool) -> Position:
+def _position(tests: Sequence[Any], grid: Any, *, graded: bool) -> Position | VolumePosition:
     """Where the patches lie that pass tests of their row and column; graded ones need not."""
-    found = {"row": (0, grid.rows - 1), "column": (0, grid.columns - 1)}
+    sizes = {"depth": grid.depths, "row": grid.rows, "column": grid.columns}
+    found = {axis: (0, size - 1) for axis, size in sizes.items()}
     for test in () if graded else tests:
         if test.index is None and test.column in found and test.kind == "interval":
             first, last = found[test.column]
             low = first if test.low is None else int(test.low) + 1
             found[test.column] = (low, last if test.high is None else int(test.high))
-    return Position(found["row"], found["column"])
+    plane = found["row"], found["column"]
+    return Position(*plane) if grid.depth == 1 else VolumePosition(found["depth"], *plane)
 
 
 def _plain(value: Any) -> Any:

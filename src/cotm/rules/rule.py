@@ -16,6 +16,14 @@ class Position(NamedTuple):
     columns: tuple[int, int]
 
 
+class VolumePosition(NamedTuple):
+    """The same in volumes."""
+
+    depths: tuple[int, int]
+    rows: tuple[int, int]
+    columns: tuple[int, int]
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What a rule does on examples.
@@ -70,7 +78,7 @@ class Rule:
     tests : tuple of ColumnTest
         The conditions, those of a column as one interval, set or bit. Of a graded rule a test for
         each condition, as each counts.
-    position : Position or None
+    position : Position, VolumePosition or None
         In a convolution, where the patches lie that it accepts.
     evidence : Evidence or None
         What it does on the examples that were given.
@@ -82,7 +90,7 @@ class Rule:
     tolerance: int = 1
     clauses: tuple[int, ...] = ()
     tests: tuple[ColumnTest, ...] = ()
-    position: Position | None = None
+    position: Position | VolumePosition | None = None
     evidence: Evidence | None = None
 
     def __post_init__(self) -> None:
