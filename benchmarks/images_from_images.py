@@ -1,12 +1,13 @@
 """Images of twice the size and images without noise, beside what needs no learning.
 
-Usage: python benchmarks/images_from_images.py [double denoise] [--data mnist fashion-mnist]
+Usage: python benchmarks/images_from_images.py [--tasks double denoise] [--data mnist fashion-mnist]
 
 Images of the training set are made smaller by the means of 2 x 2 pixels, or of their bits one in
 ten is flipped; `cotm.CoTMImageToImage` learns the images they came from, as bits: is a pixel 128 or
 more? Printed are the wrong bits of an image (of 784), as the mean over test images, for it, for
 interpolation, cut at 128 and where it is best on training images, and for a median filter.
 `--tune` measures on training images that are held out, with the settings given as JSON.
+`--models FOLDER` keeps the models, and takes those that are there; `--pictures FOLDER` draws.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import json
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import scipy.ndimage
@@ -25,10 +27,8 @@ from cotm.datasets import load_fashion_mnist, load_mnist
 
 LOADERS = {"mnist": load_mnist, "fashion-mnist": load_fashion_mnist}
 FLIPPED = 0.1  # of the bits
-SETTINGS = {
-    "double": {"n_clauses": 2000, "window": 5},
-    "denoise": {"n_clauses": 2000, "window": 7},
-}
+#: Beside the defaults.
+SETTINGS: dict[str, dict[str, int]] = {"double": {}, "denoise": {"window": 7}}
 HELD_OUT = 1000
 Images = NDArray[np.uint8]
 
@@ -114,26 +114,56 @@ def measure(name: str, task: str, options: argparse.Namespace) -> None:
     found = {} if options.tune else (interpolations if task == "double" else medians)(train, test)
     for change in options.tune or [{}]:
         settings = {**SETTINGS[task], **change}
-        began = time.process_time(), time.perf_counter()
-        model = cotm.CoTMImageToImage(**settings, n_jobs=options.jobs, random_state=0)
-        model.fit(*train)
-        spent = time.process_time() - began[0], time.perf_counter() - began[1]
-        found[f"cotm {json.dumps(settings)}"] = wrong(model.predict(test[0]) > 0, test[1])
-        print(f"# {task} {name} {settings}: {spent[0]:.0f} s of processors, {spent[1]:.0f} s")
-        if options.save:
-            model.save(f"{options.save}/{task}-{name}.cotm")
+        path = options.models and Path(options.models, f"{task}-{name}.cotm")
+        if path and path.exists():
+            model = cotm.load(path)
+        else:
+            began = time.process_time()
+            model = cotm.CoTMImageToImage(**settings, n_jobs=options.jobs, random_state=0)
+            model.fit(*train)
+            spent = time.process_time() - began
+            print(f"# {task} {name}: trained in {spent:.0f} s of processors", flush=True)
+        if path:
+            model.save(path)
+        made = model.predict(test[0])
+        found[f"cotm {json.dumps(settings)}"] = wrong(made > 0, test[1])
+        if options.pictures:
+            draw(Path(options.pictures, f"images-{task}-{name}.png"), task, test, made)
     for method, bits in found.items():
         print(f"{task:8} {name:14} {bits:7.2f}  {method}", flush=True)
 
 
+def draw(path: Path, task: str, test: tuple[Images, Images], made: Images, count: int = 10) -> None:
+    """What is given, what comes out by the usual way and by cotm, and what was wanted."""
+    from matplotlib import pyplot as plt
+
+    given, wanted = test[0][:count], test[1][:count]
+    if task == "double":
+        usual = "bicubic, cut at 128", doubled(given, "bicubic") >= 128
+    else:
+        usual = "median of 3 x 3", scipy.ndimage.median_filter(given, size=(1, 3, 3))
+    rows = [("given", given), usual, ("cotm", made[:count]), ("wanted", wanted)]
+    figure, axes = plt.subplots(len(rows), count, figsize=(count * 0.8, len(rows) * 0.85))
+    for (title, images), line in zip(rows, axes, strict=True):
+        for image, ax in zip(images, line, strict=True):
+            ax.imshow(image, cmap="gray_r", interpolation="nearest")
+            ax.set_xticks([])
+            ax.set_yticks([])
+        line[0].set_ylabel(title, rotation=0, ha="right", va="center", fontsize=8)
+    figure.tight_layout(pad=0.2)
+    figure.savefig(path, dpi=70)
+    plt.close(figure)
+
+
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tasks", nargs="*", choices=[*SETTINGS], default=[*SETTINGS])
+    parser.add_argument("--tasks", nargs="+", choices=[*SETTINGS], default=[*SETTINGS])
     parser.add_argument("--data", nargs="+", choices=[*LOADERS], default=[*LOADERS])
     parser.add_argument("--tune", nargs="+", type=json.loads)
     parser.add_argument("--rows", type=int, default=10_000, help="training images, with --tune")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--save", help="folder for the models")
+    parser.add_argument("--models", help="folder of models")
+    parser.add_argument("--pictures", help="folder of pictures")
     options = parser.parse_args(arguments)
     for task in options.tasks:
         for name in options.data:

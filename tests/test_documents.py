@@ -29,7 +29,7 @@ def test_example_runs(script, tmp_path):
         assert "[1 1]   0   1   1" in run.stdout
 
 
-@pytest.mark.parametrize("name", ["mnist", "table"])
+@pytest.mark.parametrize("name", ["images_from_images", "mnist", "table"])
 def test_notebook_runs(name, tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
@@ -48,6 +48,9 @@ def test_notebook_runs(name, tmp_path, monkeypatch):
         accuracy = re.search(r"test accuracy ([\d.]+)%", text)
         assert accuracy and float(accuracy[1]) > 80
         assert (tmp_path / "mnist.cotm").exists()
+    elif name == "images_from_images":
+        found = re.findall(r"(?:spline|median filter) ([\d.]+), clauses ([\d.]+)", text)
+        assert len(found) == 2 and all(float(made) < float(usual) for usual, made in found)
     else:
         accuracy = re.search(r"accuracy ([\d.]+)", text)
         assert accuracy and float(accuracy[1]) > 0.9

@@ -281,7 +281,7 @@ def test_ctrl_c_in_fit_raises_after_a_whole_epoch():
         ({"e_scales": "both"}, "e_scales='both' must be one of 'output', 'type2'"),
         ({"max_literals": 0}, "max_literals=0"),
         ({"max_weight": 2**31}, "max_weight"),
-        ({"patch_shape": (3,) * 3}, "patch_shape"),
+        ({"patch_shape": (3,) * 4}, "patch_shape"),
         ({"patch_shape": 3}, "patch_shape=3 must be a tuple"),
         ({"stride": 0}, "stride=0"),
         ({"sharing": 1}, "sharing=1 must be True or False"),

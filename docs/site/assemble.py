@@ -40,6 +40,7 @@ GROUPS = {
         "tuning",
         "prediction",
         "images",
+        "images-from-images",
         "sequences",
         "language",
         "regression",

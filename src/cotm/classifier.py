@@ -46,7 +46,8 @@ class CoTMClassifier(TsetlinClassifier):
         Passes over the training data.
     patch_shape : tuple, default=None
         Convolution: ``(h, w)`` on images (N, H, W[, C]), ``(w,)`` on sequences
-        (N, length[, C]). A clause then fires where any patch matches it.
+        (N, length[, C]), ``(d, h, w)`` on volumes (N, D, H, W[, C]). A clause then fires where
+        any patch matches it.
     image_shape : tuple, default=None
         Shape of the images that X's rows hold flattened.
     stride : int or tuple, default=1

@@ -63,6 +63,8 @@ def test_levels_are_values_or_of_equal_height():
     few = Levels.of(images, 5, "X")
     assert few.values.tolist() == [0, 3, 17, 100, 255]
     assert np.array_equal(few.of_numbers(few.numbers(images)), images)
+    odd = Levels.of(images, 2, "X")
+    assert odd.thresholds.tolist() == [127], "which bytes are above where they are above 127.5"
     three = Levels.of(images, 3, "X")
     assert three.thresholds.tolist() == [85, 170]
     assert three.numbers(images).tolist() == [[0, 0, 1], [2, 0, 0]]
@@ -240,3 +242,18 @@ def test_the_command_line_describes_it(model, tmp_path):
     model.save(path)
     assert "becomes 2 x 2, by 13 bits" in run("info", path).stdout
     assert "predicts no labels" in fails("rules", path)
+
+
+def test_the_command_line_makes_images(model, tmp_path):
+    path, small, large = (tmp_path / name for name in ("model.cotm", "small.npz", "large.npz"))
+    model.save(path)
+    np.savez(small, X=SMALL[:4], other=SMALL[:1])
+    run("images", path, small, "--out", large)
+    assert np.array_equal(np.load(large)["X"], model.predict(SMALL[:4]))
+    run("images", path, small, "--out", large, "--x", "other", "--jobs", "1")
+    assert len(np.load(large)["X"]) == 1
+    assert "must end in .npz" in fails("images", path, small, "--out", tmp_path / "large.png")
+    assert "is the file that is read" in fails("images", path, small, "--out", small)
+    learned = cotm.CoTMClassifier(5, epochs=1).fit(SMALL.reshape(60, -1), [0, 1] * 30)
+    learned.save(path)
+    assert "images come from a CoTMImageToImage" in fails("images", path, small, "--out", large)

@@ -19,6 +19,7 @@ from .evaluate import evaluate
 from .explain import explain
 from .export import export
 from .generate import generate
+from .images import images
 from .info import info
 from .logs import LogFrom, LogTo, set_up
 from .predict import predict
@@ -49,6 +50,7 @@ _COMMANDS = (
     compress,
     export,
     generate,
+    images,
     info,
     serve,
     demo,

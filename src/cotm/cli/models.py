@@ -14,7 +14,7 @@ def load(path: Path) -> Any:
     if is_other(model):
         raise ValueError(
             f"{path} holds a {type(model).__name__}, which predicts no labels; see cotm info, and "
-            "cotm generate for a language model"
+            "cotm generate for a language model, cotm images for one that makes images"
         )
     return model
 

@@ -95,7 +95,8 @@ class TsetlinEstimator(Understanding, Explaining, Editing, BaseEstimator):  # ty
         Parameters
         ----------
         X : array, sparse matrix, or pandas or polars frame
-            (N, features), or images (N, H, W[, C]) with ``patch_shape``.
+            (N, features), or with ``patch_shape`` images (N, H, W[, C]) or volumes
+            (N, D, H, W[, C]).
         y : array
             (N,) labels of any type, or (N, m) of 0 and 1 for several labels at once.
         sample_weight : array of (N,), optional

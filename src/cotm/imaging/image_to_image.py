@@ -52,13 +52,13 @@ class CoTMImageToImage(MachineModel):
         Voting margin; None: as many as clauses.
     s : float, default=10.0
         Specificity.
-    window : int or tuple of int, default=7
+    window : int or tuple of int, default=5
         Rows and columns that are looked at, both odd, with the pixel in the middle.
     levels : int, default=16
         Gray levels of X that are told apart; where it has no more values, those.
     output_levels : int, default=8
         The same of Y. An output says whether a pixel is above a level.
-    windows : int, default=30
+    windows : int, default=10
         Windows of each image that an epoch looks at, drawn anew.
     epochs : int, default=10
         Passes.
@@ -95,10 +95,10 @@ class CoTMImageToImage(MachineModel):
         T: int | None = None,
         s: float = 10.0,
         *,
-        window: int | tuple[int, int] = 7,
+        window: int | tuple[int, int] = 5,
         levels: int = 16,
         output_levels: int = 8,
-        windows: int = 30,
+        windows: int = 10,
         epochs: int = 10,
         max_literals: int | None = None,
         backend: str = "auto",

@@ -35,6 +35,8 @@ class Levels:
         if len(values) <= most:
             return cls((numbers[:-1] + numbers[1:]) / 2, numbers, images.dtype)
         borders = np.linspace(numbers[0], numbers[-1], most + 1)
+        if images.dtype.kind != "f":
+            borders[1:-1] = np.floor(borders[1:-1])  # what is above one is above the other
         levels = np.searchsorted(borders[1:-1], numbers, side="left")
         weight = np.bincount(levels, counts, minlength=most)
         sums = np.bincount(levels, counts * numbers, minlength=most)

@@ -24,7 +24,7 @@ def level_bounds(included: Bools, window: WindowBits) -> tuple[NDArray[np.intp],
 def in_words(included: Bools, window: WindowBits, thresholds: NDArray[np.float64]) -> list[str]:
     """What each clause asks for."""
     low, high = level_bounds(included, window)
-    texts = [f"{threshold:g}" for threshold in thresholds]
+    texts = [_number(threshold) for threshold in thresholds.tolist()]
     pixels = [*np.ndindex(low.shape[1:])]
     outside = [
         (window.n_pixel_bits + place, f"{name} {offset:+d} outside")
@@ -47,6 +47,11 @@ def in_words(included: Bools, window: WindowBits, thresholds: NDArray[np.float64
     return words
 
 
+def _number(value: float) -> str:
+    """A threshold, to the last digit."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+
+
 def _offsets(length: int) -> list[int]:
     return [k for k in range(-(length // 2), length // 2 + 1) if k]
 
@@ -58,6 +63,8 @@ def _pixel(
     name = f"pixel({row - window.height // 2},{column - window.width // 2})"
     if window.channels > 1:
         name += f" channel {channel}"
+    if texts == ["0.5"] and low <= high:  # bits
+        return name if low else f"not {name}"
     if low and high < len(texts):
         return f"{texts[low - 1]} < {name} <= {texts[high]}"
     return f"{name} > {texts[low - 1]}" if low else f"{name} <= {texts[high]}"
