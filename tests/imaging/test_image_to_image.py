@@ -131,6 +131,8 @@ def test_every_backend_and_any_break_give_the_same(tmp_path, backend):
     assert gone_on.clauses_ == whole.clauses_
     with pytest.raises(ValueError, match="differ from what training began with"):
         whole.set_params(windows=3).fit(images, wanted, resume=True)
+    with pytest.raises(ValueError, match=r"s=3.0 and training began with 10.0"):
+        whole.set_params(windows=20, s=3.0).fit(images, wanted, resume=True)
 
 
 def test_training_in_parts():

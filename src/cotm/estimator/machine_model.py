@@ -20,6 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..backends import TrainingSet
 from ..core.interrupts import InterruptFlag
+from ..core.parameters import OPTIONS
+from ..core.patches import PatchGrid
 from ..core.randomness import new_seed
 from ..core.whole_files import replace_file
 from ..files.machine_models import SavedMachineModel, pack_machine_model
@@ -70,17 +72,27 @@ class MachineModel(BaseEstimator):  # type: ignore[misc]
         """Of each epoch its number, the share of right answers in training, and the seconds."""
         return [dict(record) for record in self._learned().history]
 
-    def _new_machine(self, **options: Any) -> Machine:
+    def _new_machine(self, seed: int) -> Machine:
         """A machine as the parameters say, before it has seen anything."""
         return Machine(
             self.n_clauses,
             T=self.T or self.n_clauses,
             s=self.s,
-            **options,
             backend=self.backend,
             n_jobs=self.n_jobs,
-            random_state=new_seed(self.random_state),
+            random_state=seed,
+            **self._options(),
         )
+
+    def _options(self) -> dict[str, Any]:
+        """The other learning options of the machine."""
+        return {}
+
+    def _start(self, n_bits: int, n_outputs: int) -> Machine:
+        """A machine for examples of this shape."""
+        machine = self._new_machine(new_seed(self.random_state))
+        machine.start(PatchGrid.flat(n_bits), n_outputs)
+        return machine
 
     def _train(
         self,
@@ -125,7 +137,16 @@ class MachineModel(BaseEstimator):  # type: ignore[misc]
                 "resume=True, but the data or a parameter that says how they are read differ from "
                 "what training began with; pass the same, or call fit without resume to begin anew"
             )
-        return fitted
+        machine = self._new_machine(fitted.machine.seed_)
+        for name in OPTIONS:
+            now, then = (getattr(m.parameters, name) for m in (machine, fitted.machine))
+            if now != then:
+                raise ValueError(
+                    f"resume=True, but {name}={now!r} and training began with {then!r}; set it "
+                    "to that, or call fit without resume to begin anew"
+                )
+        machine.load_state(fitted.machine.spec.grid, fitted.machine.snapshot())
+        return replace(fitted, machine=machine)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, whole or not at all; :func:`cotm.load` reads it.

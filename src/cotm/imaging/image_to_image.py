@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from ..backends import TrainingSet
 from ..core.checks import check_integer, check_pair
 from ..core.decoding import expect, expect_array
-from ..core.patches import PatchGrid
 from ..estimator.machine_model import FittedMachine, MachineModel, digest
 from ..files.machine_models import SavedMachineModel
 from .levels import Levels
@@ -180,6 +179,9 @@ class CoTMImageToImage(MachineModel):
         check_pairs(images, wanted)
         return images, wanted
 
+    def _options(self) -> dict[str, Any]:
+        return {"max_literals": self.max_literals}
+
     def _drawn(
         self, fitted: FittedMachine, images: NDArray[Any], wanted: NDArray[Any]
     ) -> TrainingSet:
@@ -202,9 +204,8 @@ class CoTMImageToImage(MachineModel):
         channels, made_channels = (with_channels(a).shape[3] for a in (images, wanted))
         block = _times(images, wanted)
         window = WindowBits(*self._window_shape, channels, len(given.thresholds))
-        machine = self._new_machine(max_literals=self.max_literals)
         outputs = block[0] * block[1] * made_channels * len(made.thresholds)
-        machine.start(PatchGrid.flat(window.n_bits), outputs)
+        machine = self._start(window.n_bits, outputs)
         flat = images.ndim == 3, wanted.ndim == 3
         return FittedMachine(
             machine, data, extra=Learned(given, made, (*block, made_channels), window, flat)

@@ -8,7 +8,6 @@ from ..backends import TrainingSet
 from ..core.decoding import expect
 from ..estimator.machine_model import MachineModel
 from ..files.machine_models import SavedMachineModel
-from ..machine import Machine
 
 
 class TextModel(MachineModel):
@@ -21,10 +20,13 @@ class TextModel(MachineModel):
         """The words or characters, in the order of their outputs."""
         return list(self._learned().vocabulary)
 
-    def _new_machine(self, **options: Any) -> Machine:
-        return super()._new_machine(
-            max_literals=self.max_literals, forgetting="sampled", negations=False, **options
-        )
+    def _options(self) -> dict[str, Any]:
+        always = {"forgetting": "sampled", "negations": False}
+        return {"max_literals": self.max_literals, **always, **self._more_options()}
+
+    def _more_options(self) -> dict[str, Any]:
+        """Options of the machine that only some models of texts have."""
+        return {}
 
     def _asked(self, training: TrainingSet) -> int:
         return len(cast(Any, training.targets).outputs)

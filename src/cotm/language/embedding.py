@@ -12,7 +12,6 @@ from sklearn.base import TransformerMixin
 
 from ..core.checks import check_integer, check_number
 from ..core.decoding import expect, expect_array
-from ..core.patches import PatchGrid
 from ..estimator.machine_model import FittedMachine, digest
 from ..files.machine_models import SavedMachineModel
 from .base import TextModel
@@ -153,8 +152,7 @@ class CoTMEmbedding(TransformerMixin, TextModel, auto_wrap_output_keys=None):  #
         if resume:
             fitted = self._to_resume(data)
         else:
-            machine = self._new_machine()
-            machine.start(PatchGrid.flat(len(read)), len(vocabulary))
+            machine = self._start(len(read), len(vocabulary))
             fitted = FittedMachine(machine, data, extra=read, vocabulary=vocabulary)
         contexts = self._contexts(texts, matrix, read, fitted.machine.seed_)
         training = fitted.machine.prepare(contexts, contexts.targets(), np.ones(1))

@@ -170,8 +170,7 @@ class CoTMLanguageModel(TextModel):
             prior = NGrams.of(
                 before[:kept, before.shape[1] - self.order + 1 :], symbols[:kept], len(vocabulary)
             )
-            machine = self._new_machine()
-            machine.start(PatchGrid.flat(bits.shape[1]), len(vocabulary))
+            machine = self._start(bits.shape[1], len(vocabulary))
             learned = Learned(prior, Weights())
             fitted = FittedMachine(machine, data, extra=learned, vocabulary=vocabulary)
         machine, prior = fitted.machine, fitted.extra.prior
