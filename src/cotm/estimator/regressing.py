@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_consistent_length
 
 from ..core.checks import check_number
+from ..explaining.dependence import QuantityDependence, partial_dependence
 from ..explaining.explaining import explain
 from ..explaining.explanation import Explanation
 from ..model.fitted import Fitted
@@ -141,6 +143,24 @@ class TsetlinRegressor(RegressorMixin, TsetlinEstimator):  # type: ignore[misc]
         fitted = voters.members[0].fitted
         assert fitted.scaling is not None
         return said.in_quantities(fitted.scaling, fitted.machine.n_states_)
+
+    def partial_dependence(  # type: ignore[override]
+        self, feature: int | str, X: Any, grid: Sequence[Any] | None = None
+    ) -> QuantityDependence:
+        """The mean predictions if all examples had the same cell in a column.
+
+        As :meth:`cotm.CoTMClassifier.partial_dependence`, in the units of y.
+
+        Returns
+        -------
+        tuple of ``feature``, ``grid`` and ``predictions``, float64 (cells, targets)
+        """
+        voters = self._voters()
+        found = partial_dependence(voters, feature, X, grid)
+        fitted = voters.members[0].fitted
+        assert fitted.scaling is not None
+        predictions = fitted.scaling.quantities(found.votes, fitted.machine.n_states_)
+        return QuantityDependence(found.feature, found.grid, predictions)
 
     @property
     def offset_(self) -> NDArray[np.float64]:
