@@ -87,7 +87,7 @@ def _of_member(classifier: Any, member: Member) -> dict[str, str]:
         "Clauses": f"{len(conditions):,} that can vote, {mean:.1f} conditions on average"
         + (f"; of {states} states that vote together" if states > 1 else "")
         + (f"; {member.tolerance - 1} conditions may fail" if member.tolerance > 1 else ""),
-        "Trained": _trained(fitted),
+        "Trained": how_trained(fitted),
         "Settings": describe_choice(classifier, fitted),
         "Margin T, specificity s": f"{classifier.T_:,}, {classifier.s_:g}",
         "Seed": str(classifier.seed_),
@@ -108,14 +108,16 @@ def _reads(member: Member) -> str:
     return of if {*kinds} == {"bit"} else f"{of}, as {len(source.tests):,} bits"
 
 
-def _trained(fitted: Any) -> str:
+def how_trained(fitted: Any) -> str:
+    """Epochs, examples and what they came to; nothing where it is not known."""
     progress = fitted.progress
     if not progress.history:
         return ""
     rows = (progress.data or {}).get("rows")
     on = "" if rows is None else f" on {rows:,} examples"
     last = progress.history[-1]
-    told = f"{progress.epochs} epochs{on}, to a training accuracy of {last['train_accuracy']:.2%}"
+    measure = "accuracy" if fitted.scaling is None else "D²"
+    told = f"{progress.epochs} epochs{on}, to a training {measure} of {last['train_accuracy']:.2%}"
     if progress.is_scored and progress.scored():
         best = max(progress.scored(), key=progress.score)
         told += f"; the best validation score, {progress.score(best):.4g}, in epoch {best['epoch']}"
