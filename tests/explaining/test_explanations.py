@@ -371,3 +371,28 @@ def test_bars_go_both_ways():
     ends = re.findall(r"width:(\d+)px;margin-left:(\d+)px", why._repr_html_())
     for reason, (width, left) in zip(why.reasons(top=8), ends, strict=True):
         assert int(left) == 100 if reason.contribution > 0 else int(left) + int(width) == 100
+
+
+@pytest.mark.parametrize("kind", ["words", "characters", "numbers"])
+def test_windows_say_what_stands_there(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    words = [[*rng.choice(["so", "good", "bad"], rng.integers(1, 7))] for _ in range(60)]
+    X = {"words": [" ".join(text) for text in words], "characters": ["".join(t) for t in words]}
+    X["numbers"] = [rng.integers(0, 9, len(text)) / 2 for text in words]
+    y = np.array(["good" in text for text in words])
+    windows = cotm.TokenWindows(kind, width=2)
+    model = CoTMClassifier(10, epochs=2, booleanize=windows, patch_shape=(1,), random_state=0)
+    model.fit(X[kind], y).save(tmp_path / "m.cotm")
+    why = cotm.load(tmp_path / "m.cotm").explain(X[kind])
+    short = next(k for k, text in enumerate(words) if len(text) == 3 and why.reasons(k))
+    pairs = {
+        "words": lambda text: " ".join(words[short][text : text + 2]),
+        "characters": lambda text: X[kind][short][text : text + 2],
+        "numbers": lambda text: " ".join(f"{v:g}" for v in X[kind][short][text : text + 2]),
+    }[kind]
+    last = (len(X[kind][short]) if kind == "characters" else 3) - 2
+    expected = [pairs(min(k, last)) for k in range(why.feature_values.shape[1])]
+    assert why.feature_values[short].tolist() == expected
+    reason = why.reasons(short)[0]
+    assert f"{reason.feature} is {expected[int(reason.feature[3:-1])]}" in why.sentence(short)
+    assert "<table>" in why[0]._repr_html_() and json.loads(why.to_json())
