@@ -19,6 +19,7 @@ from ..explaining.explanation import Explanation
 from ..model.fitted import Fitted
 from ..model.inputs import QUANTITY_BITS
 from ..model.quantities import Scaling
+from ..reporting import Reporting
 from .base import TsetlinEstimator
 from .tasks import Regression, sorted_errors
 
@@ -53,7 +54,7 @@ def interval(
     return scaling.in_form(predicted - width), scaling.in_form(predicted + width)
 
 
-class TsetlinRegressor(RegressorMixin, TsetlinEstimator):  # type: ignore[misc]
+class TsetlinRegressor(Reporting, RegressorMixin, TsetlinEstimator):  # type: ignore[misc]
     """Base of regressors."""
 
     _kind = "TsetlinRegressor"
@@ -66,6 +67,9 @@ class TsetlinRegressor(RegressorMixin, TsetlinEstimator):  # type: ignore[misc]
     e_scales = "output"
     negatives = "all"
     class_weight = None
+
+    def _unchanging(self) -> Any:
+        return self._still()
 
     def _machine_kind(self) -> dict[str, bool]:
         return {"sharing": True, "weighted": True, "regression": True}

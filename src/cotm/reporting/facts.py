@@ -37,6 +37,13 @@ def members_of(model: Any) -> dict[str, Any]:
 
 def what_it_is(model: Any, description: Description, count: int) -> str:
     """The model, of so many rules, in two sentences."""
+    if description.quantities is not None:
+        targets = len(description.classes)
+        on = "a quantity" if targets == 1 else f"{targets} quantities"
+        return (
+            f"A Coalesced Tsetlin Machine with {count:,} rules, which predicts {on}. A rule whose "
+            "conditions hold raises or lowers the prediction by its votes."
+        )
     outputs = f"{len(description.classes)} {'labels' if description.multilabel else 'classes'}"
     if len(description.members) > 1:
         first = (
@@ -59,12 +66,12 @@ def card(model: Any, description: Description) -> list[list[str]]:
     """Names of facts, and facts."""
     shown = [str(label) for label in description.classes[:_MOST_NAMES]]
     more = ", …" if len(description.classes) > _MOST_NAMES else ""
-    facts = {
-        "Kind": type(model).__name__,
-        "Labels" if description.multilabel else "Classes": (
-            f"{len(description.classes)}: {', '.join(shown)}{more}"
-        ),
-    }
+    facts = {"Kind": type(model).__name__}
+    if description.quantities is None:
+        what = "Labels" if description.multilabel else "Classes"
+        facts[what] = f"{len(description.classes)}: {', '.join(shown)}{more}"
+    elif not description.quantities.one:
+        facts["Targets"] = f"{len(description.classes)}: {', '.join(shown)}{more}"
     members = members_of(model)
     for (name, classifier), member in zip(members.items(), description.members, strict=True):
         prefix = f"{name}: " if len(members) > 1 else ""
