@@ -31,6 +31,7 @@ from .exporting import Description, describe, export
 from .model.joining import SCALES, UNIT
 from .model.probabilities import probabilities
 from .reporting import Reporting
+from .reporting.notebook import Showing
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -41,6 +42,7 @@ class CoTMComposite(
     JoinedRules,
     Explaining,
     Reporting,
+    Showing,
     ClassifierMixin,  # type: ignore[misc]
     _BaseComposition,  # type: ignore[misc]
 ):

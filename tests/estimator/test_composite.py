@@ -155,6 +155,9 @@ def test_rules_say_whose_they_are(members):
     assert len(found) == 8 and ranks == sorted(ranks, reverse=True)
     assert str(found[0]).startswith(f"{found[0].member}: if ")
     assert len(joined.rules()) == sum(len(model.rules()) for model in members[:2])
+    for rule, data in zip(found, json.loads(found.to_json()), strict=True):
+        assert data["members"] == {rule.member: [*rule.clauses]}
+        assert data["divisor"] == joined.divisors_["ab".index(rule.member)]
 
 
 # As an estimator ---------------------------------------------------------------------

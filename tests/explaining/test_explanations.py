@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import json
 import pickle
+import re
 
+import cv2
 import numpy as np
 import pandas as pd
 import pytest
@@ -336,3 +339,60 @@ def test_html_is_escaped():
     text = classifier.explain(X[:9])._repr_html_()
     assert "<b>" not in text and "<i>" not in text and "<u>" not in text
     assert "&lt;b&gt;" in text and "and 4 more" in text
+
+
+def test_durations_read_as_in_rules():
+    spans = pd.to_timedelta(np.arange(40) * 5, unit="h")
+    X = pd.DataFrame({"wait": spans, "n": np.arange(40) % 3})
+    classifier, _ = fitted(X, np.where(spans > pd.Timedelta("4 days"), "late", "soon"))
+    why = classifier.explain(X)
+    said = why.sentence(21)
+    assert "wait is 4 days 09:00:00" in said and "4 days, " not in said
+    assert why.to_data()[21]["reasons"]["late"][0]["value"] == "4 days 09:00:00"
+
+
+def test_images_show_as_maps():
+    classifier, X = model("pixels")
+    why = classifier.explain(X[:7])
+    text = why._repr_html_()
+    assert text.count("<img") == 5 and "<table>" not in text and "and 2 more" in text
+    data = base64.b64decode(re.search('base64,([^"]+)', text)[1])
+    map_ = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)  # blue, green, red
+    values = why.contributions[0, :, why.output_of(0)].reshape(why.image_shape)
+    strong = np.abs(values) > 0.01 * np.abs(values).max()
+    assert map_.shape == (*why.image_shape, 4)
+    assert ((map_[..., 0] > map_[..., 2]) == (values > 0))[strong].all()  # blue is for
+    assert np.allclose(map_[..., 3] / 255, np.abs(values) / np.abs(values).max(), atol=0.002)
+
+
+def test_bars_go_both_ways():
+    classifier, X = model("table")
+    why = next(why for why in classifier.explain(X) if len({r[2] > 0 for r in why.reasons()}) == 2)
+    ends = re.findall(r"width:(\d+)px;margin-left:(\d+)px", why._repr_html_())
+    for reason, (width, left) in zip(why.reasons(top=8), ends, strict=True):
+        assert int(left) == 100 if reason.contribution > 0 else int(left) + int(width) == 100
+
+
+@pytest.mark.parametrize("kind", ["words", "characters", "numbers"])
+def test_windows_say_what_stands_there(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    words = [[*rng.choice(["so", "good", "bad"], rng.integers(1, 7))] for _ in range(60)]
+    X = {"words": [" ".join(text) for text in words], "characters": ["".join(t) for t in words]}
+    X["numbers"] = [rng.integers(0, 9, len(text)) / 2 for text in words]
+    y = np.array(["good" in text for text in words])
+    windows = cotm.TokenWindows(kind, width=2)
+    model = CoTMClassifier(10, epochs=2, booleanize=windows, patch_shape=(1,), random_state=0)
+    model.fit(X[kind], y).save(tmp_path / "m.cotm")
+    why = cotm.load(tmp_path / "m.cotm").explain(X[kind])
+    short = next(k for k, text in enumerate(words) if len(text) == 3 and why.reasons(k))
+    pairs = {
+        "words": lambda text: " ".join(words[short][text : text + 2]),
+        "characters": lambda text: X[kind][short][text : text + 2],
+        "numbers": lambda text: " ".join(f"{v:g}" for v in X[kind][short][text : text + 2]),
+    }[kind]
+    last = (len(X[kind][short]) if kind == "characters" else 3) - 2
+    expected = [pairs(min(k, last)) for k in range(why.feature_values.shape[1])]
+    assert why.feature_values[short].tolist() == expected
+    reason = why.reasons(short)[0]
+    assert f"{reason.feature} is {expected[int(reason.feature[3:-1])]}" in why.sentence(short)
+    assert "<table>" in why[0]._repr_html_() and json.loads(why.to_json())

@@ -158,3 +158,13 @@ def test_scikit_learns_partial_dependence_works_too():
     found = by_sklearn(model, IRIS, [2], grid_resolution=5, response_method="decision_function")
     mine = model.partial_dependence(2, IRIS, found["grid_values"][0])
     np.testing.assert_allclose(found["average"], mine.votes.T)
+
+
+def test_partial_dependence_of_quantities_is_in_their_units():
+    model = cotm.CoTMRegressor(20, epochs=3, random_state=0).fit(IRIS[:, :3], 100 + IRIS[:, 3])
+    found = model.partial_dependence(2, IRIS[:, :3], [1.0, 3.0, 6.0])
+    for cell, predicted in zip(found.grid, found.predictions, strict=True):
+        changed = IRIS[:, :3].copy()
+        changed[:, 2] = cell
+        np.testing.assert_allclose(predicted, [model.predict(changed).mean()], rtol=1e-12)
+    assert np.ptp(found.predictions) > 0.1

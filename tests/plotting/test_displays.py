@@ -173,3 +173,22 @@ def test_without_matplotlib_it_is_said_what_to_install():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert 'pip install "cotm[plot]"' in done.stderr
+
+
+def test_outlines_follow_pixels():
+    from cotm.plotting.explanations import _outline
+
+    _, ax = matplotlib.pyplot.subplots()
+    image = np.zeros((4, 4))
+    image[1, 2] = 1.0
+    _outline(ax, image, (2, 2))  # a map half as fine
+    ends = np.concatenate([np.concatenate(lines.get_segments()) for lines in ax.collections])
+    assert sorted({*map(tuple, ends.tolist())}) == [(0.5, 0.0), (0.5, 0.5), (1.0, 0.0), (1.0, 0.5)]
+
+
+def test_rules_of_composites_are_measured(table):
+    model, X, y = table
+    both = cotm.join({"a": model, "b": model}, X)
+    display = plotting.RulesDisplay.from_estimator(both, X, y, label="yes", sort="lift", top=4)
+    assert display.rules == both.rules(X, y, label="yes", sort="lift", top=4)
+    assert display.rules != both.rules(X, y, label="yes", top=4)

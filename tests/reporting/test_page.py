@@ -10,6 +10,7 @@ from browser import SETTLED, Opened, browser, wait, why_missing
 from reported_models import HOSTILE, MODELS, ROWS, head, model, options
 
 from cotm import CoTMClassifier
+from cotm.booleanize.descriptions import duration_text
 from cotm.reporting.examples import as_data, take
 
 pytestmark = pytest.mark.skipif(bool(why_missing()), reason=why_missing() or "there is one")
@@ -205,6 +206,30 @@ def test_categories_bits_and_dates_can_be_changed(program, reported):
         day.fill("2021-04-20")
         row["when"] = pd.Timestamp("2021-04-20")
         agrees()
+
+
+def test_durations_read_as_in_rules(program, tmp_path):
+    spans = pd.to_timedelta(np.arange(60) * 7_000_001, unit="ms")
+    X, y = pd.DataFrame({"wait": spans, "n": np.arange(60)}), np.arange(60) % 20 > 9
+    path = tmp_path / "report.html"
+    CoTMClassifier(10, epochs=2, random_state=0).fit(X, y).report(path, X, y)
+    with Opened(program, path) as page:
+        for seconds in (
+            0,
+            1.5,
+            59.999999,
+            3600,
+            86_400,
+            97_203,
+            2 * 86_400,
+            950_411.25,
+            -5,
+            -86_400,
+        ):
+            page.fill("#field-0 ~ input", str(seconds))
+            page.keyboard.press("Tab")
+            assert page.inner_text("#field-0 ~ output") == duration_text(seconds)
+        assert "wait = -1 day" in page.inner_text("#why")
 
 
 def test_words_are_found_and_switched(program, reported):

@@ -125,3 +125,9 @@ def test_members_share_and_overlap(model):
 def test_overlap_refuses(model, options):
     with pytest.raises(ValueError, match=next(iter(options))):
         model.rule_overlap(X, **options)
+
+
+def test_what_they_are_is_one_line(model):
+    sharing, overlap = model.clause_sharing(), model.rule_overlap(X)
+    assert f"{len(sharing)} clauses" in repr(sharing) and "\n" not in repr(sharing)
+    assert f"{len(overlap.conflicts)} conflicts" in repr(overlap) and "\n" not in repr(overlap)

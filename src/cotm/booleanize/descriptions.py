@@ -197,7 +197,7 @@ def _date_text(seconds: float) -> str:
     return f"{date} {clock[:5] if clock.endswith(':00') else clock}"
 
 
-def _duration_text(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """``2 days``, ``2 days 03:00:00``, ``-51:00:00``, ``00:00:01.5``."""
     micro = _microseconds(seconds)
     days, rest = divmod(abs(micro), _DAY)
@@ -212,9 +212,9 @@ def _duration_text(seconds: float) -> str:
 
 def _time_text(seconds: float) -> str:
     """``14:30:00``."""
-    return _duration_text(seconds) if seconds < 0 else _clock_text(_microseconds(seconds))
+    return duration_text(seconds) if seconds < 0 else _clock_text(_microseconds(seconds))
 
 
 _DAY = 86_400_000_000  # microseconds
 
-_TEMPORAL_TEXTS = {"date": _date_text, "duration": _duration_text, "time": _time_text}
+_TEMPORAL_TEXTS = {"date": _date_text, "duration": duration_text, "time": _time_text}

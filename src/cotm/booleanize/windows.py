@@ -257,16 +257,44 @@ class TokenWindows(SequenceBooleanizer):
         sequences = self._read(X)
         table, tokens = self._bits_of_tokens(sequences)
         nowhere = len(tokens) - 1
-        starts, lengths = sequences.starts[:-1, None, None], sequences.lengths[:, None, None]
         bits = np.empty((len(sequences), self.length_, self.width, table.shape[1]), dtype=np.uint8)
         for first in range(0, len(bits), _ROWS):
             rows = slice(first, first + _ROWS)
-            last = np.maximum(lengths[rows] - self.width, 0)
-            window = np.minimum(np.arange(self.length_)[:, None], last)
-            place = window + np.arange(self.width)
-            token = np.where(place < lengths[rows], place + starts[rows], nowhere)
-            bits[rows] = table[tokens[token]]
+            bits[rows] = table[tokens[self._places(sequences, rows, nowhere)]]
         return self._described(bits.reshape(len(bits), *self.bits_shape()))  # type: ignore[no-any-return]
+
+    def texts(self, X: Sequence[Any]) -> NDArray[np.object_]:
+        """The tokens of each window as a text; None of a window where there is none.
+
+        Parameters
+        ----------
+        X : sequence of str, of sequences or of series
+
+        Returns
+        -------
+        ndarray of object of shape (n_examples, length_)
+        """
+        check_is_fitted(self)
+        sequences = self._read(X)
+        if self.kind == "numbers":
+            tokens = [f"{value:.6g}" for value in sequences.ids.tolist()]
+        else:
+            tokens = [sequences.symbols[k] for k in sequences.ids.tolist()]
+        joint = "" if self.kind == "characters" else " "
+        places = self._places(sequences, slice(None), -1)
+        found = np.empty(places.shape[:2], dtype=object)
+        for example, windows in enumerate(places.tolist()):
+            for k, window in enumerate(windows):
+                found[example, k] = joint.join(tokens[at] for at in window if at >= 0) or None
+        return found
+
+    def _places(self, sequences: Sequences, rows: slice, nowhere: int) -> NDArray[np.int64]:
+        """Which of all tokens each window has, (rows, length_, width)."""
+        starts, lengths = sequences.starts[:-1, None, None], sequences.lengths[:, None, None]
+        last = np.maximum(lengths[rows] - self.width, 0)
+        window = np.minimum(np.arange(self.length_)[:, None], last)
+        place = window + np.arange(self.width)
+        return np.where(place < lengths[rows], place + starts[rows], nowhere)
 
     def _bits_of_tokens(self, sequences: Sequences) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Rows of bits, and the row of each token; the last of both is of no token."""

@@ -76,8 +76,8 @@ def report(
     classifier = load(model).set_params(n_jobs=jobs)
     if not hasattr(classifier, "report"):
         raise ValueError(
-            f"{model} holds a {type(classifier).__name__}, but reports are of classifiers; `cotm "
-            "rules` shows its rules"
+            f"{model} holds a {type(classifier).__name__}, but reports are of classifiers and "
+            "regressors"
         )
     X = labels = None
     if data is not None:

@@ -26,6 +26,7 @@ from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
 from ..model.presets import epochs_of, is_left
 from ..model.resuming import check_same_data, check_same_seed
+from ..reporting.notebook import Showing
 from .editing import Editing
 from .planning import basic_plan, full_plan
 from .preparation import measure, prepare
@@ -43,7 +44,7 @@ _locks: dict[int, Lock] = {}
 _locks_lock = Lock()
 
 
-class TsetlinEstimator(Understanding, Explaining, Editing, BaseEstimator):  # type: ignore[misc]
+class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimator):  # type: ignore[misc]
     """Base of classifiers and regressors; they differ in what y is, and what votes mean."""
 
     #: The class of cotm as which it is saved, by name.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,13 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_consistent_length
 
 from ..core.checks import check_number
+from ..explaining.dependence import QuantityDependence, partial_dependence
 from ..explaining.explaining import explain
 from ..explaining.explanation import Explanation
 from ..model.fitted import Fitted
 from ..model.inputs import QUANTITY_BITS
 from ..model.quantities import Scaling
+from ..reporting import Reporting
 from .base import TsetlinEstimator
 from .tasks import Regression, sorted_errors
 
@@ -51,7 +54,7 @@ def interval(
     return scaling.in_form(predicted - width), scaling.in_form(predicted + width)
 
 
-class TsetlinRegressor(RegressorMixin, TsetlinEstimator):  # type: ignore[misc]
+class TsetlinRegressor(Reporting, RegressorMixin, TsetlinEstimator):  # type: ignore[misc]
     """Base of regressors."""
 
     _kind = "TsetlinRegressor"
@@ -64,6 +67,9 @@ class TsetlinRegressor(RegressorMixin, TsetlinEstimator):  # type: ignore[misc]
     e_scales = "output"
     negatives = "all"
     class_weight = None
+
+    def _unchanging(self) -> Any:
+        return self._still()
 
     def _machine_kind(self) -> dict[str, bool]:
         return {"sharing": True, "weighted": True, "regression": True}
@@ -141,6 +147,24 @@ class TsetlinRegressor(RegressorMixin, TsetlinEstimator):  # type: ignore[misc]
         fitted = voters.members[0].fitted
         assert fitted.scaling is not None
         return said.in_quantities(fitted.scaling, fitted.machine.n_states_)
+
+    def partial_dependence(  # type: ignore[override]
+        self, feature: int | str, X: Any, grid: Sequence[Any] | None = None
+    ) -> QuantityDependence:
+        """The mean predictions if all examples had the same cell in a column.
+
+        As :meth:`cotm.CoTMClassifier.partial_dependence`, in the units of y.
+
+        Returns
+        -------
+        tuple of ``feature``, ``grid`` and ``predictions``, float64 (cells, targets)
+        """
+        voters = self._voters()
+        found = partial_dependence(voters, feature, X, grid)
+        fitted = voters.members[0].fitted
+        assert fitted.scaling is not None
+        predictions = fitted.scaling.quantities(found.votes, fitted.machine.n_states_)
+        return QuantityDependence(found.feature, found.grid, predictions)
 
     @property
     def offset_(self) -> NDArray[np.float64]:

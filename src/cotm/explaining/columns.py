@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..booleanize import SequenceBooleanizer
 from ..booleanize.base import TableBooleanizer
 from ..booleanize.encodings import ColumnCode
 from ..booleanize.frames import Column, default_names
@@ -40,7 +41,8 @@ class Columns:
                     "columns of it; give its classifier the transformer as booleanize"
                 )
             if own is None:
-                what = "images" if reader.reads_images else "tables"
+                is_text = isinstance(reader.booleanizer, SequenceBooleanizer)
+                what = "texts" if is_text else "images" if reader.reads_images else "tables"
                 raise ValueError(
                     f"{purpose} changes cells of X one by one, but {who} makes bits of {what} with "
                     f"{type(reader.booleanizer).__name__}, which does not say what becomes of a "

@@ -39,6 +39,24 @@ class PartialDependence(NamedTuple):
     votes: NDArray[np.float64]
 
 
+class QuantityDependence(NamedTuple):
+    """The mean predictions of a regressor if all examples had the same cell in a column.
+
+    Attributes
+    ----------
+    feature : str
+        The column.
+    grid : tuple
+        Its cells.
+    predictions : float64 (cells, targets)
+        The mean prediction with each cell.
+    """
+
+    feature: str
+    grid: tuple[Any, ...]
+    predictions: NDArray[np.float64]
+
+
 def partial_dependence(
     voters: Voters, feature: Any, X: Any, grid: Sequence[Any] | None = None
 ) -> PartialDependence:

@@ -111,7 +111,7 @@ def _located(voter: Voter, examples: Examples, rules: bool) -> _Part:
 
 
 def _values(voter: Voter, X: Any, examples: Examples) -> NDArray[np.object_] | None:
-    if voter.features.image_shape is not None:
+    if voter.features.image_shape is not None and voter.features.windows is None:
         return None
     bits = dense_bits(examples) if voter.features.are_bits else None
     return voter.features.values(voter.part_of(X), bits)

@@ -47,7 +47,8 @@ class Explanation:
     feature_names : tuple of str
         The columns of X, or the pixels row by row.
     feature_values : object (N, features), or None
-        The cells of X; None for images, and where a transformer that is not cotm's reads them.
+        The cells of X, of texts in windows their words; None for images, and where a transformer
+        that is not cotm's reads them.
     image_shape : tuple of (rows, columns), or None
         The grid on which pixels lie: that of the bits, as a booleanizer makes them.
     patch_votes : float64 (N, patch rows, patch columns, outputs), or None

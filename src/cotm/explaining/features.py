@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..booleanize import BitFeature, GradientHistogram
+from ..booleanize import BitFeature, GradientHistogram, TokenWindows
 from ..booleanize.base import TableBooleanizer
 from ..booleanize.frames import default_names, read_table
 from ..core.examples import Examples
@@ -27,12 +27,15 @@ class Features:
     are_raw: bool = False  # whether a booleanizer for tables reads them
     image_shape: tuple[int, int] | None = None
     same_as: Hashable = None  # classifiers for which this is equal read the same columns of an X
+    windows: TokenWindows | None = None  # of texts, what their pixels are
 
     def __len__(self) -> int:
         return len(self.names)
 
     def values(self, X: Any, bits: NDArray[np.uint8] | None) -> NDArray[np.object_] | None:
-        """The cells (N, features) of X, or its bits; None where they are not known."""
+        """The cells (N, features) of X, its bits or tokens; None where they are not known."""
+        if self.windows is not None:
+            return self.windows.texts(X)
         if self.are_raw:
             return cells_of(X)
         if self.are_bits and bits is not None:
@@ -92,7 +95,9 @@ def _pixels(reader: InputReader) -> Features:
     key: Hashable = (kind, shape)
     if reader.image_shape is not None and reader.n_features == len(names):
         key = (reader.n_features, tuple(reader.names or ()))  # pixels are columns of X
-    return Features(names, np.empty(0, dtype=np.int32), image_shape=shape, same_as=key)
+    windows = reader.booleanizer if isinstance(reader.booleanizer, TokenWindows) else None
+    of_bits = np.empty(0, dtype=np.int32)
+    return Features(names, of_bits, image_shape=shape, same_as=key, windows=windows)
 
 
 def dense_bits(examples: Examples) -> NDArray[np.uint8]:

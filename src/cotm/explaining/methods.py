@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..booleanize import SequenceBooleanizer
 from .counterfactuals import Counterfactual, counterfactual
 from .dependence import PartialDependence, partial_dependence
 from .explaining import explain
@@ -143,14 +144,19 @@ class Explaining:
     def feature_importances_(self) -> NDArray[np.float64]:
         """The importance of each column of X, :attr:`class_importances_` of all outputs added up.
 
-        There is no such attribute where a transformer that is not cotm's makes the bits.
+        There is no such attribute where X is texts, which have no columns, or where a transformer
+        that is not cotm's makes the bits.
         """
         voters = self._voters()
-        if not all(map(reads_columns, voters.members)):
-            raise AttributeError(
-                "it is not known which bits a transformer that is not cotm's makes of which "
-                "column; class_importances_ has those of the bits"
-            )
+        for voter in voters.members:
+            maker = voter.fitted.reader.booleanizer
+            if not reads_columns(voter):
+                why = (
+                    "texts have no columns"
+                    if isinstance(maker, SequenceBooleanizer)
+                    else f"it is not known which bits {type(maker).__name__} makes of which column"
+                )
+                raise AttributeError(f"{why}; class_importances_ has those of the bits")
         return np.asarray(class_importances(voters).sum(axis=1))
 
     def partial_dependence(

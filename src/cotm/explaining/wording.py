@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..booleanize.descriptions import duration_text
+
 
 class Reason(NamedTuple):
     """A feature, its value (None where it is missing or not known), and what it contributed."""
@@ -35,6 +37,8 @@ def plain(value: Any) -> Any:
 
 def simple(value: Any) -> Any:
     """A plain value as JSON holds it: dates and the like as text."""
+    if isinstance(value, datetime.timedelta):
+        return value_text(value)
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
@@ -44,6 +48,8 @@ def value_text(value: Any) -> str:
         return f"{value:.6g}"
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
         return str(value.replace(tzinfo=None).date())  # as rules have it
+    if isinstance(value, datetime.timedelta):
+        return duration_text(value.total_seconds())
     return str(value)
 
 

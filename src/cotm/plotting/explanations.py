@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..explaining.explanation import Explanation
+from ..explaining.wording import cell_text
 from .drawing import AGAINST, FOR, NEUTRAL, Display, diverging, shortened
 
 
@@ -89,7 +90,7 @@ class ExplanationDisplay(Display):
         steps = []
         for reason in shown:
             known = said.has_values and not said.are_bits
-            name = f"{reason.feature} = {_text(reason.value)}" if known else reason.feature
+            name = f"{reason.feature} = {cell_text(reason.value)}" if known else reason.feature
             steps.append(self.Step(name, at, at + reason.contribution))
             at = steps[-1].end
         if rest:
@@ -195,20 +196,23 @@ class HeatMapDisplay(Display):
         values = said.contributions[self.i, :, output].reshape(said.image_shape) / said.unit
         shown = diverging(ax, values)
         if self.image is not None:
-            gray = self.image if self.image.ndim == 2 else self.image.mean(axis=-1)
-            rows, columns = said.image_shape
-            extent = (-0.5, columns - 0.5, rows - 0.5, -0.5)
-            ax.contour(
-                gray.astype(float), levels=[(float(gray.max()) + float(gray.min())) / 2],
-                colors="black", linewidths=0.8, alpha=0.6, extent=extent, origin="upper",
-            )  # fmt: skip
+            _outline(ax, self.image, said.image_shape)
         ax.set_axis_off()
         ax.set_title(f"votes for {said.classes[output]}", fontsize=10)
         self.figure_.colorbar(shown, ax=ax, shrink=0.8)
         return self
 
 
-def _text(value: Any) -> str:
-    if value is None:
-        return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _outline(ax: Any, image: NDArray[Any], shape: tuple[int, int]) -> None:
+    """Lines around the bright pixels of an image, along their edges."""
+    gray = (image if image.ndim == 2 else image.mean(axis=-1)).astype(float)
+    bright = np.pad(gray > (gray.max() + gray.min()) / 2, 1)
+    across, down = shape[1] / gray.shape[1], shape[0] / gray.shape[0]
+    rows, columns = np.nonzero(bright[:, 1:] != bright[:, :-1])
+    sides = [columns * across - 0.5, (rows - 1) * down - 0.5, rows * down - 0.5]
+    style = {"colors": "black", "linewidth": 0.8, "alpha": 0.6}
+    ax.vlines(*sides, **style)
+    rows, columns = np.nonzero(bright[1:] != bright[:-1])
+    ax.hlines(
+        rows * down - 0.5, (columns - 1) * across - 0.5, columns * across - 0.5, **style
+    )  # fmt: skip

@@ -72,7 +72,8 @@ class ClausesDisplay(Display):
             lines = [f"#{rule.clause}: {best} {rule.most * rule.weights[best]:+d}"]
             if rule.position is not None:
                 (top, bottom), (left, right) = rule.position.rows, rule.position.columns
-                lines.append(f"rows {top}–{bottom}, columns {left}–{right}")
+                where = _span("row", top, bottom), _span("column", left, right)
+                lines.append(", ".join(where))
             ax.set_title("\n".join(lines), fontsize=7)
         return self
 
@@ -146,6 +147,11 @@ class FiringDisplay(Display):
         if self.title:
             self.figure_.suptitle(self.title, fontsize=10)
         return self
+
+
+def _span(name: str, first: int, last: int) -> str:
+    """One row, or several."""
+    return f"{name} {first}" if first == last else f"{name}s {first}–{last}"
 
 
 def _place_of(spoken: Sequence[Any], clause: int) -> tuple[int, int] | None:

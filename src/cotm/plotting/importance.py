@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..reporting.importance import names_of
 from .drawing import Display, bars, output_of
 
 
@@ -48,8 +49,7 @@ class ImportanceDisplay(Display):
         else:
             output = output_of(estimator.classes_, label)
             values, title = estimator.class_importances_[:, output], f"importance for {label}"
-        names = getattr(estimator, "feature_names_in_", [f"x{k}" for k in range(len(values))])
-        return cls(values, list(names), title=title, top=top).plot(ax)
+        return cls(values, names_of(estimator, len(values)), title=title, top=top).plot(ax)
 
     def plot(self, ax: Any = None) -> ImportanceDisplay:
         """Draw it, on axes of your own if you like."""

@@ -47,10 +47,7 @@ class RulesDisplay(Display):
         ax: Any = None,
     ) -> RulesDisplay:
         """The first rules of a fitted model; with X sorted also by what they do on it."""
-        if hasattr(estimator, "named_estimators_"):
-            found = estimator.rules(label=label, top=top)
-        else:
-            found = estimator.rules(X, y, label=label, top=top, sort=sort)
+        found = estimator.rules(X, y, label=label, top=top, sort=sort)
         return cls(found, label).plot(ax)
 
     def plot(self, ax: Any = None) -> RulesDisplay:

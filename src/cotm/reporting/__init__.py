@@ -21,7 +21,7 @@ def write_report(model: Any, path: Path, X: Any, y: Any, options: Options) -> No
 
 
 class Reporting:
-    """The method ``report`` of classifiers and composites."""
+    """The method ``report`` of classifiers, composites and regressors."""
 
     def _unchanging(self) -> Any:
         """The model at one moment."""
@@ -51,7 +51,7 @@ class Reporting:
         X : array, sparse matrix, or frame, optional
             Examples as in ``fit``, best such that the model has not seen.
         y : array, optional
-            Their labels.
+            Their labels, or quantities.
         title : str, optional
             The page's heading.
         n_examples : int, default=200

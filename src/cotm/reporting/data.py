@@ -20,10 +20,12 @@ from ..exporting.description import Description, plain
 from ..exporting.js_format import check as check_javascript
 from ..exporting.json_format import as_data as export_data
 from ..model.labels import read_labels
+from ..model.quantities import read_quantities
 from ..rules import Rule
 from .examples import as_data, chosen_rows, take
 from .facts import card, learning_curves, members_of, parameters, what_it_is
 from .importance import importance
+from .quantities import quantity_scores, target_names
 from .scores import calibration, class_scores, label_scores
 from .words import rules_in_words
 
@@ -55,8 +57,9 @@ def gather(model: Any, X: Any, y: Any, options: Options) -> ReportData:
     inputs = "raw" if all(map(_reads_raw, members_of(model).values())) else "bits"
     description: Description = model._description(inputs)
     check_javascript(description)
-    truth = None if y is None else _labels(y, model)
-    examples = _Examples.of(model, X, truth)
+    kind = _Examples if description.quantities is None else _Measured
+    truth = None if y is None else kind.truth(y, model)
+    examples = kind.of(model, X, truth)
     scores = None if examples is None else examples.scores(model)  # which looks at the labels
     known = None if examples is None else examples.with_known_labels(model)
     rules = [*_rules(model, known, options.feature_names)]
@@ -65,7 +68,8 @@ def gather(model: Any, X: Any, y: Any, options: Options) -> ReportData:
         "about": what_it_is(model, description, len(rules)),
         "facts": card(model, description),
         "parameters": parameters(model),
-        "classes": [str(label) for label in description.classes],
+        "classes": _names(description),
+        "quantities": description.quantities is not None,
         "multilabel": description.multilabel,
         "scores": scores,
         "curves": learning_curves(model),
@@ -88,7 +92,7 @@ def gather(model: Any, X: Any, y: Any, options: Options) -> ReportData:
 
 def _rules(model: Any, examples: _Examples | None, names: Sequence[str] | None) -> Iterable[Rule]:
     """All rules, with what they do on the examples."""
-    X, y = (None, None) if examples is None else (examples.X, examples.y)
+    X, y = (None, None) if examples is None else (examples.X, examples.labels)
     found: Iterable[Rule] = model.rules(X, y, **({} if names is None else {"feature_names": names}))
     return found
 
@@ -131,7 +135,14 @@ def _reads_raw(classifier: Any) -> bool:
     return booleanizer is None or own
 
 
-def _labels(y: Any, model: Any) -> NDArray[Any]:
+def _names(description: Description) -> list[str]:
+    """What the outputs are called."""
+    if description.quantities is not None:
+        return target_names(description.classes, description.quantities.one)
+    return [str(label) for label in description.classes]
+
+
+def _labels(y: Any) -> NDArray[Any]:
     """Checked labels: (N,), or (N, outputs) of 0 and 1."""
     values = read_labels(y).values
     if values.dtype.kind == "O" and all(isinstance(label, str) for label in values.tolist()):
@@ -146,6 +157,16 @@ class _Examples:
     X: Any
     y: NDArray[Any] | None
     predicted: NDArray[Any]
+
+    @staticmethod
+    def truth(y: Any, model: Any) -> NDArray[Any]:
+        """y, checked."""
+        return _labels(y)
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """What rules are measured by."""
+        return self.y
 
     @classmethod
     def of(cls, model: Any, X: Any, y: NDArray[Any] | None) -> _Examples | None:
@@ -203,8 +224,7 @@ class _Examples:
             return None
         if inputs == "bits" and len(description.members) > 1:
             return None
-        wrong = None if self.y is None else _wrong(self.y, self.predicted)
-        rows = chosen_rows(len(self.predicted), options.n_examples, wrong)
+        rows = chosen_rows(len(self.predicted), options.n_examples, self.wrong())
         X = take(self.X, rows)
         if inputs == "bits":
             bits = model._reader.read(X).on_host().bits
@@ -212,15 +232,60 @@ class _Examples:
         # Members that read a table say what a cell is; images are numbers anyway.
         sources = [member.input for member in description.members]
         source = next((s for s in sources if hasattr(s, "columns")), sources[0])
-        classes = model.classes_.tolist()
         return {
             "numbers": rows.tolist(),
             "of": len(self.predicted),
             **as_data(X, source),
-            "labels": None if self.y is None else _places(self.y[rows], classes),
-            "predicted": _places(self.predicted[rows], classes),
+            "labels": None if self.y is None else self.answers(self.y[rows], model),
+            "predicted": self.answers(self.predicted[rows], model),
             "background": chosen_rows(len(rows), options.n_background, None).tolist(),
         }
+
+    def wrong(self) -> NDArray[np.bool_] | None:
+        """Which predictions are wrong, if that is known."""
+        return None if self.y is None else _wrong(self.y, self.predicted)
+
+    def answers(self, labels: NDArray[Any], model: Any) -> list[Any]:
+        """Labels as the page has them."""
+        return _places(labels, model.classes_.tolist())
+
+
+@dataclass(frozen=True)
+class _Measured(_Examples):
+    """The examples of a regressor; y and predictions are (N, targets)."""
+
+    @staticmethod
+    def truth(y: Any, model: Any) -> NDArray[Any]:
+        answers = read_quantities(y)
+        model._task.same_classes(answers, model._now())
+        return answers.values
+
+    @classmethod
+    def of(cls, model: Any, X: Any, y: NDArray[Any] | None) -> _Examples | None:
+        found = super().of(model, X, y)
+        return found and cls(found.X, found.y, found.predicted.reshape(len(found.predicted), -1))
+
+    @property
+    def labels(self) -> None:
+        return None
+
+    def with_known_labels(self, model: Any) -> _Examples:
+        return self
+
+    def totals(self, model: Any) -> None:
+        return None
+
+    def scores(self, model: Any) -> dict[str, Any] | None:
+        if self.y is None:
+            return None
+        names = target_names(model.classes_, model._now().scaling.one)
+        return quantity_scores(names, self.y, self.predicted)
+
+    def wrong(self) -> None:
+        return None
+
+    def answers(self, labels: NDArray[Any], model: Any) -> list[Any]:
+        return [*labels.tolist()]
 
 
 def _is_dictionary(X: Any) -> bool:

@@ -37,6 +37,13 @@ def members_of(model: Any) -> dict[str, Any]:
 
 def what_it_is(model: Any, description: Description, count: int) -> str:
     """The model, of so many rules, in two sentences."""
+    if description.quantities is not None:
+        targets = len(description.classes)
+        on = "a quantity" if targets == 1 else f"{targets} quantities"
+        return (
+            f"A Coalesced Tsetlin Machine with {count:,} rules, which predicts {on}. A rule whose "
+            "conditions hold raises or lowers the prediction by its votes."
+        )
     outputs = f"{len(description.classes)} {'labels' if description.multilabel else 'classes'}"
     if len(description.members) > 1:
         first = (
@@ -59,12 +66,12 @@ def card(model: Any, description: Description) -> list[list[str]]:
     """Names of facts, and facts."""
     shown = [str(label) for label in description.classes[:_MOST_NAMES]]
     more = ", …" if len(description.classes) > _MOST_NAMES else ""
-    facts = {
-        "Kind": type(model).__name__,
-        "Labels" if description.multilabel else "Classes": (
-            f"{len(description.classes)}: {', '.join(shown)}{more}"
-        ),
-    }
+    facts = {"Kind": type(model).__name__}
+    if description.quantities is None:
+        what = "Labels" if description.multilabel else "Classes"
+        facts[what] = f"{len(description.classes)}: {', '.join(shown)}{more}"
+    elif not description.quantities.one:
+        facts["Targets"] = f"{len(description.classes)}: {', '.join(shown)}{more}"
     members = members_of(model)
     for (name, classifier), member in zip(members.items(), description.members, strict=True):
         prefix = f"{name}: " if len(members) > 1 else ""
@@ -87,7 +94,7 @@ def _of_member(classifier: Any, member: Member) -> dict[str, str]:
         "Clauses": f"{len(conditions):,} that can vote, {mean:.1f} conditions on average"
         + (f"; of {states} states that vote together" if states > 1 else "")
         + (f"; {member.tolerance - 1} conditions may fail" if member.tolerance > 1 else ""),
-        "Trained": _trained(fitted),
+        "Trained": how_trained(fitted),
         "Settings": describe_choice(classifier, fitted),
         "Margin T, specificity s": f"{classifier.T_:,}, {classifier.s_:g}",
         "Seed": str(classifier.seed_),
@@ -108,14 +115,16 @@ def _reads(member: Member) -> str:
     return of if {*kinds} == {"bit"} else f"{of}, as {len(source.tests):,} bits"
 
 
-def _trained(fitted: Any) -> str:
+def how_trained(fitted: Any) -> str:
+    """Epochs, examples and what they came to; nothing where it is not known."""
     progress = fitted.progress
     if not progress.history:
         return ""
     rows = (progress.data or {}).get("rows")
     on = "" if rows is None else f" on {rows:,} examples"
     last = progress.history[-1]
-    told = f"{progress.epochs} epochs{on}, to a training accuracy of {last['train_accuracy']:.2%}"
+    measure = "accuracy" if fitted.scaling is None else "D²"
+    told = f"{progress.epochs} epochs{on}, to a training {measure} of {last['train_accuracy']:.2%}"
     if progress.is_scored and progress.scored():
         best = max(progress.scored(), key=progress.score)
         told += f"; the best validation score, {progress.score(best):.4g}, in epoch {best['epoch']}"

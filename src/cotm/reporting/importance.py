@@ -25,7 +25,7 @@ def importance(model: Any, names: Sequence[str] | None) -> dict[str, Any]:
     if shape is not None and not shapes and len(by_output) == np.prod(shape):
         parts = [np.rint(_PARTS * values / (values.max() or 1)) for values in lists]
         return {"shape": [*shape], "outputs": [part.astype(int).tolist() for part in parts]}
-    known = _names(model, len(by_output), names)
+    known = names_of(model, len(by_output), names)
     return {
         "shape": None,
         "of": len(by_output),
@@ -40,7 +40,8 @@ def _largest(values: NDArray[np.float64], names: Sequence[str]) -> list[list[Any
     return [[names[k], float(values[k]) / whole] for k in order.tolist() if values[k]]
 
 
-def _names(model: Any, count: int, given: Sequence[str] | None) -> list[str]:
+def names_of(model: Any, count: int, given: Sequence[str] | None = None) -> list[str]:
+    """Names for so many features: those that are given, or else as the model knows them."""
     read = getattr(model, "feature_names_in_", None)
     for names in (given, read, joint_features(model._voters().members)[0]):
         if names is not None and len(names) == count:

@@ -19,6 +19,7 @@ SCRIPTS = (
     "unpack.js",
     "dom.js",
     "charts.js",
+    "quantities.js",
     "summary.js",
     "heat.js",
     "shapley.js",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 
 from .grammar import value_text
@@ -25,7 +26,7 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"{\ttfamily\char34}",  # \textquotedbl is not in TeX's own encoding
     "'": r"\textquotesingle{}",
     "-": "{-}",  # two of them would become a dash
 }
@@ -33,6 +34,8 @@ _LATEX = {
 # Colours are the page's own, so that it suits light and dark ones.
 _STYLE = "color:inherit;background:transparent;font-size:90%"
 _CELL = "text-align:left;vertical-align:top"
+#: A label and its votes stay on one line.
+_VOTES = re.compile(r" (?=[+-]\d)")
 
 
 def _cells(rules: Sequence[Rule]) -> tuple[list[str], list[list[str]]]:
@@ -59,6 +62,9 @@ def _cells(rules: Sequence[Rule]) -> tuple[list[str], list[list[str]]]:
 def html_of(rules: Sequence[Rule]) -> str:
     """The first rules as a small table of HTML."""
     header, rows = _cells(rules[:MOST_SHOWN])
+    votes = header.index("votes")
+    for row in rows:
+        row[votes] = _VOTES.sub("\u00a0", row[votes])
     head = "".join(f'<th style="{_CELL}">{html.escape(cell)}</th>' for cell in header)
     body = "".join(
         "<tr>" + "".join(f'<td style="{_CELL}">{html.escape(c)}</td>' for c in row) + "</tr>"

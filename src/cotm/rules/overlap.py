@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,7 @@ class RulePair:
         return f"{self.first}\n{self.second}\n  {how}, {self.opposed:,.10g} votes opposed"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RuleOverlap:
     """Which of the strongest rules repeat each other, and which disagree.
 
@@ -72,11 +72,16 @@ class RuleOverlap:
     """
 
     rules: RuleList
-    count: NDArray[np.int64] = field(repr=False)
-    together: NDArray[np.int64] = field(repr=False)
+    count: NDArray[np.int64]
+    together: NDArray[np.int64]
     n_examples: int
-    redundant: tuple[RulePair, ...] = field(repr=False)
-    conflicts: tuple[RulePair, ...] = field(repr=False)
+    redundant: tuple[RulePair, ...]
+    conflicts: tuple[RulePair, ...]
+
+    def __repr__(self) -> str:
+        found = f"{len(self.redundant):,} redundant pairs, {len(self.conflicts):,} conflicts"
+        of = f"{len(self.rules):,} rules on {self.n_examples:,} examples"
+        return f"<RuleOverlap of {of}: {found}>"
 
 
 def rule_overlap(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClauseSharing:
     """Which clauses serve which outputs; the arrays are read-only.
 
@@ -55,6 +55,12 @@ class ClauseSharing:
 
     def __len__(self) -> int:
         return len(self.clauses)
+
+    def __repr__(self) -> str:
+        count, outputs = len(self), len(self.labels)
+        between = f"{count:,} clauses between {outputs} output{'s' * (outputs != 1)}"
+        several = int(((self.votes != 0).sum(axis=1) > 1).sum())
+        return f"<ClauseSharing of {between}; {several:,} vote on more than one>"
 
     def to_pandas(self) -> pd.DataFrame:
         """The matrix of shared clauses as a frame of pandas, outputs by outputs."""

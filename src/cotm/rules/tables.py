@@ -16,7 +16,7 @@ def data_of(rule: Rule) -> dict[str, Any]:
         if evidence is not None and evidence[name] is not None:
             evidence[name] = _by_text(evidence[name])
     return {
-        **({"member": rule.member} if isinstance(rule, MemberRule) else {}),
+        **(_of_members(rule) if isinstance(rule, MemberRule) else {}),
         "clause": rule.clause,
         "clauses": [*rule.clauses],
         "conditions": [
@@ -36,6 +36,11 @@ def data_of(rule: Rule) -> dict[str, Any]:
         **({} if evidence is None else {"evidence": evidence}),
         "text": str(rule),
     }
+
+
+def _of_members(rule: MemberRule) -> dict[str, Any]:
+    members = {name: [*clauses] for name, clauses in (rule.members or {}).items()}
+    return {"member": rule.member, "members": members, "divisor": rule.divisor}
 
 
 def _plain(parts: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ export function ticks(low, high, count, least = 0) {
 
 /**
  * A chart of series {name, points: [[x, y], ...], dots?, dashed?}, the first ones in other colours.
- * `title` and `about` say to those who do not see it what it shows.
+ * Those that are scattered have dots and no line. `title` and `about` say to those who do not see it what it shows.
  */
 export function chart(
   width,
@@ -61,13 +61,13 @@ export function chart(
       class: "axis-title middle",
       transform: `translate(12 ${MARGIN.top + inner.height / 2}) rotate(-90)`,
     }),
-    series.map(({ points, dots, dashed }, k) => {
+    series.map(({ points, dots, dashed, scattered }, k) => {
       const path = points.map(
         (point, i) => `${i ? "L" : "M"}${atX(point[0]).toFixed(1)} ${atY(point[1]).toFixed(1)}`,
       );
       const kind = `series series-${k}${dashed ? " dashed" : ""}`;
       return [
-        svg("path", { class: kind, d: path.join("") }),
+        scattered ? null : svg("path", { class: kind, d: path.join("") }),
         dots &&
           points.map((point, i) =>
             svg("circle", { class: kind, cx: atX(point[0]), cy: atY(point[1]), r: dots[i] ?? 4 }),

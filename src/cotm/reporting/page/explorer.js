@@ -4,6 +4,7 @@ import { byId, el, percent, signed, table, votesBar, whole } from "./dom.js";
 import { bestPatches } from "./heat.js";
 import { BitFields, TableFields, cellText, columnsOf } from "./inputs.js";
 import { ImageFields, rangeOf, thumbnail } from "./image_input.js";
+import { Units, near, predictionTable } from "./quantities.js";
 import { Reasons, inVotes } from "./reasons.js";
 import { speakingRules } from "./speaking.js";
 import { waterfall } from "./waterfall.js";
@@ -37,6 +38,7 @@ export class Explorer {
     Object.assign(this, { model, summary, rules, examples: details.examples });
     this.reader = readerOf(model);
     this.rows = this.examples ? rowsOf(this.examples, this.reader.width) : [];
+    this.units = model.quantities && new Units(model.quantities); // where it predicts quantities
     this.asked = details.reasons; // who the votes are divided among
     if (this.asked) {
       const { players, names } = this.asked;
@@ -95,8 +97,8 @@ export class Explorer {
     const { labels, predicted } = this.examples;
     this.answers = predicted.map((answer) => [answer].flat());
     const kinds = [["all", "all"]];
-    if (labels) kinds.push(["wrong", "wrong predictions"], ["right", "right predictions"]);
-    this.summary.classes.forEach((name, k) => kinds.push([k, `predicted ${name}`]));
+    if (labels && !this.units) kinds.push(["wrong", "wrong predictions"], ["right", "right predictions"]);
+    if (!this.units) this.summary.classes.forEach((name, k) => kinds.push([k, `predicted ${name}`]));
     this.kind = el(
       "select",
       { id: "kind", change: () => this.list() },
@@ -131,6 +133,10 @@ export class Explorer {
 
   nameOf(k) {
     const { labels, numbers } = this.examples;
+    if (this.units) {
+      const truth = labels ? `${this.truth(k)}, predicted ` : "";
+      return `row ${numbers[k]}: ${truth}${this.answers[k].map(near).join(", ")}`;
+    }
     const said = this.answers[k].map((i) => this.summary.classes[i]).join(", ") || "none";
     if (!labels) return `row ${numbers[k]}: ${said}`;
     return `row ${numbers[k]}: ${this.truth(k)}${this.wrong(k) ? `, predicted ${said}` : ""}`;
@@ -139,6 +145,7 @@ export class Explorer {
   truth(k) {
     const { classes } = this.summary;
     const known = [this.examples.labels[k]].flat();
+    if (this.units) return known.map(near).join(", ");
     return known.map((i) => classes[i] ?? "an unknown label").join(", ") || "none";
   }
 
@@ -216,9 +223,9 @@ export class Explorer {
     const outputs = model.outputs(row);
     const votes = model.votesOf(outputs);
     const said = inVotes(votes);
-    this.now = { outputs, votes: said, chances: model.probabilitiesOf(votes) };
+    this.now = { outputs, votes: said, chances: this.units ? null : model.probabilitiesOf(votes) };
     this.before ??= this.now;
-    const labels = [model.labelOf(votes)].flat();
+    const labels = this.units ? [] : [model.labelOf(votes)].flat();
     this.predicted = labels.map((label) => model.classes.indexOf(label));
     const highest = said.indexOf(Math.max(...said));
     this.label ??= this.predicted[0] ?? highest;
@@ -234,8 +241,12 @@ export class Explorer {
 
   showVerdict() {
     const { classes, multilabel } = this.summary;
-    const names = this.predicted.map((i) => classes[i]).join(", ") || "none";
-    const chance = multilabel ? "" : ` (probability ${percent(this.now.chances[this.predicted[0]])})`;
+    const { units, now } = this;
+    const names = units
+      ? now.votes.map((votes, i) => near(units.value(votes, i))).join(", ")
+      : this.predicted.map((i) => classes[i]).join(", ") || "none";
+    const isSure = multilabel || units;
+    const chance = isSure ? "" : ` (probability ${percent(now.chances[this.predicted[0]])})`;
     const truth =
       this.examples?.labels && this.chosen !== null ? ` True: ${this.truth(this.chosen)}.` : "";
     const edited = this.isChanged;
@@ -275,6 +286,13 @@ export class Explorer {
       );
     const focused = document.activeElement?.name === "label" ? document.activeElement.value : null;
     const edited = this.before !== this.now;
+    if (this.units) {
+      const { units, before } = this;
+      const shown = { names: classes, units, votes, before: before.votes, edited, choice };
+      this.votes.replaceChildren(predictionTable(shown));
+      if (focused !== null) this.votes.querySelector(`input[value="${focused}"]`)?.focus();
+      return;
+    }
     this.votes.replaceChildren(
       table(
         `Votes${many ? `, the ${MOST_LABELS} highest` : ""}. Choose a ${multilabel ? "label" : "class"} to see why.`,
@@ -364,19 +382,29 @@ export class Explorer {
   }
 
   showWaterfall(base, values, total) {
+    const { units, label } = this;
     const { classes } = this.summary;
     const count = whole(this.examples.background.length);
-    this.why.replaceChildren(
-      waterfall({
-        title: `Why ${classes[this.label]}: from the average of ${count} examples to the votes of this one`,
-        kind: this.reader.image ? "Pixel" : "Column",
-        base,
-        values,
-        total,
-        digits: this.model.divisors ? 3 : 0,
-        nameOf: (k) => this.valueName(k),
-      }),
-    );
+    const digits = this.model.divisors ? 3 : 0;
+    const counted = units
+      ? {
+          title: `Why${classes.length > 1 ? ` ${classes[label]}` : ""}: from the average of ${count} examples to the prediction for this one`,
+          base: units.value(base, label),
+          values: values.map((votes) => units.step(votes, label)),
+          total: units.value(total, label),
+          start: units.value(base, label),
+          levelText: near,
+          what: "Prediction",
+        }
+      : {
+          title: `Why ${classes[label]}: from the average of ${count} examples to the votes of this one`,
+          base,
+          values,
+          total,
+          levelText: (votes) => signed(votes, digits),
+        };
+    const kind = this.reader.image ? "Pixel" : "Column";
+    this.why.replaceChildren(waterfall({ ...counted, kind, nameOf: (k) => this.valueName(k) }));
   }
 
   valueName(k) {

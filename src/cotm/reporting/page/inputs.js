@@ -54,8 +54,24 @@ export function cellText(column, value) {
           .replace(/\.?0*Z$/, "")
           .replace("T", " ");
   }
-  if (SECONDS.includes(column.type)) return `${short(value)} s`;
+  if (SECONDS.includes(column.type)) return durationText(value);
   return short(value);
+}
+
+/** Seconds as rules have them: ``2 days 03:00:00``, ``-51:00:00``, ``00:00:01.5``. */
+function durationText(seconds) {
+  const two = (part) => `${part}`.padStart(2, "0");
+  const micro = Math.round(Math.abs(seconds) * 1e6);
+  const [rest, fraction] = [Math.floor(micro / 1e6), micro % 1e6];
+  const alone = seconds < 0 && micro % (DAY * 1e6) !== 0; // else it is unclear what the sign is of
+  const days = alone ? 0 : Math.floor(rest / DAY);
+  const hours = Math.floor((rest - days * DAY) / 3600);
+  const decimals = fraction ? `.${`${fraction}`.padStart(6, "0").replace(/0+$/, "")}` : "";
+  const clock = `${two(hours)}:${two(Math.floor(rest / 60) % 60)}:${two(rest % 60)}${decimals}`;
+  const sign = seconds < 0 ? "-" : "";
+  if (!days) return `${sign}${clock}`;
+  const span = `${sign}${days} day${days > 1 ? "s" : ""}`;
+  return clock === "00:00:00" ? span : `${span} ${clock}`;
 }
 
 /** Fields for the columns of a table. `changed` is called with the number of a column and a cell. */

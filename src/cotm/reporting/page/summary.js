@@ -2,6 +2,7 @@
 
 import { byId, drawn, el, percent, short, table, whole } from "./dom.js";
 import { chart } from "./charts.js";
+import { showQuantityScores } from "./quantities.js";
 
 /** Classes of a confusion matrix that fit on a page; of more the largest confusions are listed. */
 const MOST_CLASSES = 25;
@@ -11,9 +12,11 @@ const FEW_CLASSES = 6;
 /** Everything that needs no model. */
 export function showSummary(summary) {
   showCard(summary);
-  showPart("scores", summary.scores && (() => showScores(summary)));
+  const show = summary.quantities ? showQuantityScores : showScores;
+  showPart("scores", summary.scores && (() => show(summary)));
   const learned = summary.curves.filter(({ epochs }) => epochs.length > 1);
-  showPart("learning", learned.length && (() => learned.forEach(showCurve)));
+  const names = summary.quantities ? SHARES : SERIES;
+  showPart("learning", learned.length && (() => learned.forEach((curve) => showCurve(curve, names, learned))));
 }
 
 /** A part of the page, or neither it nor its link. */
@@ -245,7 +248,14 @@ const SERIES = {
   validation_score: "Validation score",
 };
 
-function showCurve({ member, epochs, series, seconds }, _, all) {
+/** The same of quantities. */
+const SHARES = {
+  train_accuracy: "Training (D², votes before each update)",
+  validation_accuracy: "Validation (R²)",
+  validation_score: "Validation score",
+};
+
+function showCurve({ member, epochs, series, seconds }, titles, all) {
   // Where the score is the accuracy it is one line.
   const names = Object.keys(series).filter(
     (name) => name !== "validation_score" || `${series[name]}` !== `${series.validation_accuracy}`,
@@ -257,9 +267,9 @@ function showCurve({ member, epochs, series, seconds }, _, all) {
   }));
   const values = lines.flatMap(({ points }) => points.map((point) => point[1]));
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const accuracies = low >= 0 && high <= 1;
+  const accuracies = titles === SERIES && low >= 0 && high <= 1;
   const place = el("div", { class: "chart" });
-  const last = names.map((name, k) => `${SERIES[name]}: ${short(lines[k].points.at(-1)[1])}`).join("; ");
+  const last = names.map((name, k) => `${titles[name]}: ${short(lines[k].points.at(-1)[1])}`).join("; ");
   byId("learning").append(
     el(
       "figure",
@@ -273,7 +283,7 @@ function showCurve({ member, epochs, series, seconds }, _, all) {
       el(
         "ul",
         { class: "legend" },
-        names.map((name, k) => el("li", { class: `series-${k}` }, SERIES[name])),
+        names.map((name, k) => el("li", { class: `series-${k}` }, titles[name])),
       ),
       place,
       el(
@@ -285,7 +295,7 @@ function showCurve({ member, epochs, series, seconds }, _, all) {
           { class: "scroll low" },
           table(
             "Learning curve",
-            ["Epoch", ...names.map((name) => SERIES[name])],
+            ["Epoch", ...names.map((name) => titles[name])],
             epochs.map((epoch, k) => [
               whole(epoch),
               ...names.map((name) => series[name][k]?.toFixed(4) ?? ""),
@@ -304,7 +314,7 @@ function showCurve({ member, epochs, series, seconds }, _, all) {
       x: [epochs[0], epochs.at(-1)],
       y: [low, high === low ? low + 1e-3 : high],
       xTitle: "Epoch",
-      yTitle: accuracies ? "Accuracy" : "Score",
+      yTitle: accuracies ? "Accuracy" : titles === SERIES ? "Score" : "Share explained",
       xText: whole,
       leastX: 1,
       yText: (value) => (accuracies ? percent(value, high - low < 0.05 ? 1 : 0) : short(value)),
@@ -315,12 +325,12 @@ function showCurve({ member, epochs, series, seconds }, _, all) {
 // Importance --------------------------------------------------------------------------
 
 /** What clauses look at, for a label that is chosen; of images as a picture. */
-export function showImportance({ shape, of, outputs }, { classes, multilabel }) {
+export function showImportance({ shape, of, outputs }, { classes, multilabel, quantities }) {
   const place = el("div", {});
   const choice = el(
     "select",
     { id: "importance-of", change: () => show(Number(choice.value)) },
-    el("option", { value: 0 }, multilabel ? "all labels" : "all classes"),
+    el("option", { value: 0 }, quantities ? "all targets" : multilabel ? "all labels" : "all classes"),
     classes.map((name, k) => el("option", { value: k + 1 }, name)),
   );
   const show = (k) =>
@@ -331,7 +341,7 @@ export function showImportance({ shape, of, outputs }, { classes, multilabel }) 
       { class: "note" },
       `How large a part of all votes that rules can give comes from each ${shape ? "pixel" : "column"}; no data are looked at.`,
     ),
-    el("label", { for: choice.id }, "Votes for or against ", choice),
+    classes.length > 1 ? el("label", { for: choice.id }, "Votes for or against ", choice) : "",
     place,
   );
   show(0);
