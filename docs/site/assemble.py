@@ -38,7 +38,6 @@ GROUPS = {
         "defaults",
         "choosing",
         "tuning",
-        "prediction",
         "images",
         "images-from-images",
         "sequences",
@@ -46,7 +45,7 @@ GROUPS = {
         "regression",
         "composites",
     ],
-    "understanding": ["rules", "explaining", "report", "plotting"],
+    "understanding": ["rules", "explaining", "report", "pictures"],
     "deploying": [
         "files",
         "exports",

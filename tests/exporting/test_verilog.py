@@ -165,3 +165,17 @@ def test_what_verilog_cannot_say_is_refused(name, tmp_path):
     with pytest.raises(CannotExportError, match="Verilog cannot hold exactly"):
         model.export(tmp_path / "m.v")
     assert not [*tmp_path.iterdir()]
+
+
+@simulated
+@pytest.mark.parametrize("word", ["table", "design", "logic"])
+def test_no_module_is_called_like_a_word_of_verilog(word, tmp_path):
+    model, X = export_models.model("flat")
+    with pytest.raises(ValueError, match="a word of Verilog's own"):
+        model.export(tmp_path / f"{word}.v", name=word)
+    assert not [*tmp_path.iterdir()]
+    model.export(tmp_path / f"{word}.v")
+    (tmp_path / f"{word}.v").rename(tmp_path / f"model_{word}.v")
+    votes = model.votes(X[:2])
+    labels = votes.argmax(axis=1).tolist()
+    check(simulate(tmp_path, f"model_{word}", as_bits(X[:2]), votes.shape[1]), votes, labels)

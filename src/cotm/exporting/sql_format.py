@@ -93,6 +93,15 @@ def _check(description: Description) -> None:
     tables = [m.input for m in description.members if isinstance(m.input, TableInput)]
     if any(table.columns != tables[0].columns for table in tables):
         raise CannotExportError("one query", "members read different columns", "export each alone")
+    seen: dict[str, str] = {}
+    for name in (column.name for column in tables[0].columns):
+        if name.lower() in seen:  # most databases give the same column for both
+            raise CannotExportError(
+                "SQL",
+                f"columns {seen[name.lower()]!r:.200} and {name!r:.200} differ in case at most",
+                "rename one of them before training, or export JSON",
+            )
+        seen[name.lower()] = name
 
 
 def _used_bits(member: Member) -> list[int]:
@@ -213,6 +222,10 @@ def _test(source: TableInput, test: Test) -> str:
 
 def _name(name: str) -> str:
     """A name of a column or table."""
+    if not name:
+        raise CannotExportError(
+            "SQL", "a column or table without a name", "name it before training, or export JSON"
+        )
     return '"' + _printable(name).replace('"', '""') + '"'
 
 
