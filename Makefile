@@ -6,7 +6,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -type f -not -n
 
 .PHONY: help demo test test-matrix test-aarch64 test-cross test-cuda lint format bench bench-full bench-gpu \
   cuda-tools sanitize sanitize-cuda docs wheels sbom \
-  release-check constraints soak clean
+  release-check constraints soak fuzz test-kills clean
 .DEFAULT_GOAL := help
 
 help:
@@ -24,6 +24,8 @@ help:
 	@echo "make sanitize  the native tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make sanitize-cuda  some CUDA tests under NVIDIA's memcheck and racecheck"
 	@echo "make soak      ten minutes of load on a server, with reloads and killed workers"
+	@echo "make fuzz      inputs that nobody would write, for FUZZ_SECONDS, of all kinds or FUZZ_TARGETS"
+	@echo "make test-kills  a hundred killed trainings, which come to the same models"
 	@echo "make docs      the site of documents, tutorials, pictures and reference, in build/docs/html"
 	@echo "make wheels    the sdist, and wheels for this kind of Linux, installed and tried; in dist/"
 	@echo "make sbom      a bill of materials of what is installed, in dist/"
@@ -137,14 +139,18 @@ sanitize-address: build/sanitize-address
 	  $(VENV)/bin/python -m pytest -p no:cacheprovider -k "not about_one_call" \
 	  $(addprefix tests/backends/test_,native.py equality.py slices.py failures.py) \
 	  $(addprefix tests/,booleanize/test_edges.py booleanize/test_histograms.py \
-	    augmentation/test_resampling.py)
+	    augmentation/test_resampling.py backends/test_sampled_outputs.py \
+	    booleanize/test_compiled.py explaining/test_shapley.py \
+	    $(addprefix estimator/test_,rows.py editing.py constraints.py))
 
 # A race ends the process.
 sanitize-thread: build/sanitize-thread
 	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TSAN_OPTIONS="halt_on_error=1 exitcode=66" \
 	  OPENBLAS_NUM_THREADS=1 PYTHONPATH=$</site COTM_EXPECT_PATH=$</site \
 	  $(VENV)/bin/python -m pytest -p no:cacheprovider -k "not turn and not about_one_call" \
-	  tests/estimator/test_concurrency.py tests/backends/test_slices.py
+	  $(addprefix tests/,estimator/test_concurrency.py backends/test_slices.py \
+	    backends/test_sampled_outputs.py booleanize/test_compiled.py explaining/test_shapley.py \
+	    augmentation/test_resampling.py)
 
 build/sanitize-%: $(SOURCES) $(VENV)/.tools
 	$(PIP) install --quiet --no-build-isolation --no-deps --upgrade --target $@/site \
@@ -161,6 +167,21 @@ sanitize-cuda: $(DEVELOPMENT) cuda-tools
 # Every answer is compared with the model's own. Times mean something on a machine at rest only.
 soak: $(DEVELOPMENT)
 	$(VENV)/bin/python tests/serving/soak.py 600
+
+# Inputs that crash something are kept in build/fuzz, each with the line that tries it again.
+FUZZ_SECONDS ?= 600
+FUZZ_SEED ?= 0
+fuzz: $(DEVELOPMENT) | $(VENV)/.fuzz
+	$(VENV)/bin/python tests/fuzz/run.py $(FUZZ_TARGETS) --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
+
+# It has no wheels for some systems; then nothing is led by coverage.
+$(VENV)/.fuzz: | $(VENV)/bin/python
+	@$(PIP) install --quiet $$($(VENV)/bin/python packaging/extra.py fuzz) && touch $@ || \
+	  echo "atheris cannot be installed here; fuzzing goes on without it"
+
+KILLS ?= 100
+test-kills: $(DEVELOPMENT)
+	$(VENV)/bin/python tests/faults/kills.py $(KILLS)
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.builder
 	$(PIP) install --quiet --no-build-isolation --no-compile ".[docs]"

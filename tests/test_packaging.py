@@ -56,7 +56,7 @@ def test_all_means_every_extra_but_those_of_developers_and_of_one_system():
     extras = PROJECT["optional-dependencies"]
     (whole,) = extras["all"]
     assert whole.startswith("cotm[") and {*whole[5:-1].split(",")} == {*extras} - {
-        *("all", "cuda", "docs", "lint", "release", "test")
+        *("all", "cuda", "docs", "fuzz", "lint", "release", "test")
     }
 
 

@@ -44,6 +44,8 @@ def broken(folder: Path) -> Path:
     damaged = bytearray(whole)
     damaged[len(whole) // 2] ^= 255
     (folder / "damaged.npz").write_bytes(bytes(damaged))
+    # The magic number in its list of files: the reader goes by the one at its end.
+    (folder / "listless.npz").write_bytes(whole.replace(b"PK\x01\x02", b"PK\x01\x00"))
     np.savez(folder / "objects.npz", X=np.array([[1], ["a"]], dtype=object), y=[0, 1])
     np.savez(folder / "unlabelled.npz", X=[[0], [1], [2]], y=[0, 1, np.nan])
     np.savez(folder / "longer.npz", X=[[0], [1], [2]], y=[0, 1])
@@ -71,6 +73,7 @@ def identities(folder: Path) -> dict[Path, tuple[int, ...]]:
         ("train junk.parquet --target a", ["junk.parquet", "cannot be read as parquet"]),
         ("train junk.npz", ["junk.npz", "not an NPZ file"]),
         ("train damaged.npz --patch-shape 3,3", ["damaged.npz", "array 'X' cannot be read"]),
+        ("train listless.npz --patch-shape 3,3", ["listless.npz", "cannot be read as npz"]),
         ("train objects.npz", ["objects.npz", "array 'X' cannot be read"]),
         ("train unlabelled.npz", ["unlabelled.npz", "1 of 3 rows"]),
         ("train folder.csv --target a", ["folder.csv", "Is a directory"]),

@@ -238,3 +238,14 @@ def test_explanations_add_up_to_the_prediction(friedman):
     assert '"prediction": [' in said.to_json()
     with pytest.raises(ValueError, match="quantities have no probabilities"):
         said.probabilities  # noqa: B018
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_checkpoints(columns, friedman, tmp_path):
+    X, _, y, _ = friedman
+    Y = y if columns == 1 else np.column_stack([y, -2 * y])
+    path = tmp_path / "run.cotm"
+    whole = small(callbacks=[cotm.Checkpoint(path, every=4)]).fit(X, Y)
+    resumed = cotm.load(path).fit(X, Y, resume=True)
+    assert len(resumed.history_) == 6 and np.array_equal(resumed.memory_, whole.memory_)
+    assert np.array_equal(resumed.weights_, whole.weights_)

@@ -125,6 +125,14 @@ def test_what_c_cannot_say_is_refused(tmp_path):
     assert not [*tmp_path.iterdir()]
 
 
+def test_tables_of_texts_alone(tmp_path):
+    X = pd.DataFrame({"a": ["x", "y", None] * 20, "b": ["v", "w"] * 30})
+    model = cotm.CoTMClassifier(8, epochs=1).fit(X, ["x", "y"] * 30)
+    model.export(tmp_path / "m.c")
+    found = Export.of(tmp_path / "m.c").votes(*export_models.cells(X))
+    assert np.array_equal(found, model.votes(X))
+
+
 def test_of_two_files_both_are_written_or_none(tmp_path):
     model, _ = export_models.model("flat")
     (tmp_path / "m.h").mkdir()

@@ -213,6 +213,16 @@ def test_fields_that_contradict_each_other(which, path, new, encoded, tmp_path):
         load_bytes(pack(replaced(header, path, new), tensors), tmp_path)
 
 
+def test_booleanizers_of_texts_that_nobody_asked_for(tmp_path):
+    text = ["the cat", "a dog"] * 20
+    header, tensors = encoded_model(
+        small(booleanize=cotm.NGrams(min_texts=1)).fit(text, [0, 1] * 20)
+    )
+    header["parameters"]["booleanize"] = "auto"
+    with pytest.raises(ModelFileError, match="booleanize is not what its booleanizer reads"):
+        load_bytes(pack(header, tensors), tmp_path)
+
+
 def test_a_grid_that_is_a_bomb(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (50, 8, 8)).astype(np.uint8)

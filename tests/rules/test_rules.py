@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 
 import cotm
 from cotm import BitFeature, Condition, CoTMClassifier, Rule
-from cotm.rules import column_tests, feature_descriptions, rules
+from cotm.rules import column_tests, feature_descriptions, parse_rule, rules
 
 
 def holds(condition, row):
@@ -227,3 +227,10 @@ def test_given_names_may_repeat():
     included = pool(model, [0, 3])  # the first bit, and not the second
     found = rules(model, feature_names=["x", "x"], included=included, weights=np.array([[1, 2]]))
     assert str(found[0]) == "if x[0] and not x[1]: 1 +2, 0 +1"
+
+
+@pytest.mark.parametrize("name", ["'a\nb'", "'\\N{x}'", "'\\x'", "'a\0'", "'\\u12'"])
+def test_quotes_that_python_does_not_know_are_no_rule(name):
+    for text in (f"if {name} > 1: yes +1", f"if a = {name}: yes +1", f"if a > 1: {name} +1"):
+        with pytest.raises(ValueError):
+            parse_rule(text)

@@ -1,8 +1,8 @@
 """Requests that nobody would send: none may crash or hang a server, or make it grow.
 
 ``fuzz(count, seed)`` mutates requests that are right, and asks the application;
-``fuzz_bytes(count, seed)`` mutates the bytes of requests to a server that runs. From the command
-line: ``python tests/serving/fuzz_requests.py 10000``.
+``fuzz_bytes(count, seed)`` mutates the bytes of requests to a server that runs. ``make fuzz`` does
+both at length.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import json
 import os
 import random
 import socket
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -21,6 +20,7 @@ from typing import Any
 
 import orjson
 from asking import Asked, Response, asking
+from mutations import changed_value, flipped
 from running import Program, megabytes
 from serving_models import arrow_of, cases, rows_of
 
@@ -28,11 +28,6 @@ from cotm.serving.arrow import MEDIA_TYPE
 from cotm.serving.settings import Limits
 
 _NAMES = ("numbers", "table", "images", "several", "amount", "members")
-_ODD: list[Any] = [
-    *(None, True, False, 0, -1, 1e308, -0.0, 2**63, -(2**70), "", "\x00", "\U0001f600", "NaN"),
-    *("9" * 400, [], {}, [[]], [[1], [1, 2]], {"rows": [[1]]}, "../../etc/passwd", "\u202e", "é"),
-    *("0001-01-01", "9999-12-31T23:59:59.999999+23:59", "12:30", 1e-320, "null", [None] * 50),
-]
 _LIMITS = Limits(body_bytes=200_000, rows=300, explained_rows=5, seconds=10.0)
 #: Statuses of a client's faults, and of a server that has too much to do.
 _EXPECTED = frozenset({200, 400, 401, 403, 404, 405, 413, 415, 421, 422, 429, 431, 499, 503})
@@ -42,70 +37,23 @@ class FuzzError(AssertionError):
     """A request that did what none may; it can be asked again."""
 
 
-def _mutated(value: Any, dice: random.Random) -> Any:
-    """The value with a part changed, somewhere in it."""
-    if isinstance(value, dict) and value and dice.random() < 0.85:
-        key = dice.choice([*value])
-        changed = dict(value)
-        draw = dice.random()
-        if draw < 0.1:
-            del changed[key]
-        elif draw < 0.15:
-            changed[str(dice.choice(_ODD))[:20]] = changed.pop(key)
-        else:
-            changed[key] = _mutated(changed[key], dice)
-        return changed
-    if isinstance(value, list) and value and dice.random() < 0.85:
-        changed, at, draw = list(value), dice.randrange(len(value)), dice.random()
-        if draw < 0.1:
-            del changed[at]
-        elif draw < 0.2:
-            changed.insert(at, dice.choice(_ODD))
-        elif draw < 0.22:
-            changed = changed * dice.choice((2, 50, 400))
-        else:
-            changed[at] = _mutated(changed[at], dice)
-        return changed
-    return dice.choice(_ODD)
-
-
-def _flipped(content: bytes, dice: random.Random) -> bytes:
-    """The bytes with some of them changed, cut, or doubled."""
-    data = bytearray(content)
-    for _ in range(dice.choice((1, 1, 2, 5, 20))):
-        if not data:
-            break
-        at, draw = dice.randrange(len(data)), dice.random()
-        if draw < 0.6:
-            data[at] = dice.randrange(256)
-        elif draw < 0.7:
-            data[at : at + 4] = dice.choice((b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"\0\0\0\0"))
-        elif draw < 0.8:
-            del data[at : at + dice.randrange(1, 40)]
-        elif draw < 0.9:
-            data[at:at] = data[at : at + dice.randrange(1, 40)]
-        else:
-            del data[at:]
-    return bytes(data)
-
-
 def _body(name: str, dice: random.Random) -> tuple[bytes, str]:
     case = cases()[name]
     start = dice.randrange(100)
     rows = slice(start, start + dice.choice((1, 1, 3, 17)))
     if dice.random() < 0.35 and name != "members":
         stream = arrow_of(rows_of(case.X, rows))
-        return (stream if dice.random() < 0.1 else _flipped(stream, dice)), MEDIA_TYPE
+        return (stream if dice.random() < 0.1 else flipped(stream, dice)), MEDIA_TYPE
     body = dice.choice(case.bodies(rows))
     if dice.random() < 0.1:
         body = {**body, "background": dice.choice(case.bodies(slice(0, 5)))}
     for _ in range(dice.choice((0, 1, 1, 2, 4))):
-        body = _mutated(body, dice)
+        body = changed_value(body, dice)
     try:
         content = orjson.dumps(body)
     except TypeError:
         content = json.dumps(body).encode()  # with numbers that have too many digits, and NaN
-    return (_flipped(content, dice) if dice.random() < 0.2 else content), "application/json"
+    return (flipped(content, dice) if dice.random() < 0.2 else content), "application/json"
 
 
 def _query(dice: random.Random) -> str:
@@ -241,7 +189,7 @@ def fuzz_bytes(count: int, seed: int = 0) -> dict[str, Any]:
             settled = 0.0
             for number in range(count):
                 dice = random.Random(seed * 1_000_003 + number)
-                data = _flipped(dice.choice(whole), dice)
+                data = flipped(dice.choice(whole), dice)
                 statuses[_sent(server.port, data)] += 1
                 if number == count // 3:
                     settled = megabytes(server.process.pid)
@@ -269,10 +217,3 @@ def _sent(port: int, data: bytes) -> str:
     if status not in {*map(str, _EXPECTED), "100", "408", "closed", "501"}:
         raise FuzzError(f"{data!r}: {found!r}")
     return status
-
-
-if __name__ == "__main__":
-    asked_for = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    print(json.dumps(fuzz(asked_for, first)))
-    print(json.dumps(fuzz_bytes(asked_for // 10, first)))

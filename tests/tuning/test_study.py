@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save
 from searched import iris, same_search, search
 
 from cotm.tuning import study as studies
@@ -177,6 +178,61 @@ def test_a_damaged_study_is_said(tmp_path):
     file.close()
     with pytest.raises(ValueError, match=r"search\.study is damaged"):
         search(study=path, n_trials=2).fit(*iris())
+
+
+#: A finished study of two candidates, changed by hand.
+LIES = [
+    "UPDATE candidates SET codes = '5' WHERE number = 1",
+    "UPDATE candidates SET codes = '{\"s\": 0}' WHERE number = 1",
+    "UPDATE candidates SET codes = replace(codes, '\"T\": ', '\"T\": 9') WHERE number = 1",
+    "UPDATE candidates SET codes = replace(codes, '\"T\": ', '\"T\": -9') WHERE number = 1",
+    "UPDATE candidates SET codes = 'null' WHERE number = 1",
+    "UPDATE candidates SET number = 7 WHERE number = 1",
+    "UPDATE results SET result = '[]'",
+    "UPDATE results SET result = x'00'",
+    "UPDATE results SET result = replace(result, '\"score\"', '\"other\"')",
+    'UPDATE results SET result = replace(result, \'"seconds": \', \'"seconds": "x", "y": \')',
+    "UPDATE results SET result = replace(result, '\"error\": null', '\"error\": 5')",
+    "UPDATE results SET fold = 5 WHERE fold = 1",
+    "UPDATE results SET rung = 'x' WHERE rung = 1",
+    "UPDATE results SET candidate = -1 WHERE candidate = 1",
+]
+
+
+@pytest.mark.parametrize("change", LIES)
+def test_a_study_that_lies_is_refused(tmp_path, study_of_two, change):
+    path = tmp_path / "search.study"
+    path.write_bytes(study_of_two)
+    with sqlite3.connect(path) as file:
+        assert file.execute(change).rowcount
+    file.close()
+    with pytest.raises(ValueError, match=r"search\.study is damaged: .*; begin another one"):
+        search(study=path, n_trials=2).fit(*iris())
+
+
+@pytest.fixture(scope="module")
+def study_of_two(tmp_path_factory):
+    path = tmp_path_factory.mktemp("study") / "search.study"
+    search(study=path, n_trials=2).fit(*iris())
+    return path.read_bytes()
+
+
+def test_states_that_no_training_comes_to_are_trained_again(tmp_path, whole, monkeypatch):
+    path = tmp_path / "search.study"
+    with monkeypatch.context() as patch:
+        stop_after(18, patch)
+        with pytest.raises(KeyboardInterrupt):
+            search(study=path, n_jobs=1).fit(*iris())
+    lies = [
+        {"memory": np.full((24, 5), 100, np.int8), "weights": np.zeros((24, 3), np.int32)},
+        {"memory": np.zeros(3, np.int8), "weights": np.zeros(3, np.float32)},
+    ]
+    with sqlite3.connect(path) as file:
+        for number, (row,) in enumerate(file.execute("SELECT rowid FROM states").fetchall()):
+            state = save(lies[number % 2])
+            file.execute("UPDATE states SET state = ? WHERE rowid = ?", (state, row))
+    file.close()
+    assert same_search(search(study=path).fit(*iris()), whole)
 
 
 def test_a_study_is_of_one_search_at_a_time(tmp_path):

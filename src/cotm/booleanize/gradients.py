@@ -8,6 +8,7 @@ of the pixels whose gradients have about that direction. The native core compute
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,6 +21,7 @@ from .filters import exceeds
 BRIGHTEST = 255
 
 
+@functools.lru_cache(maxsize=16)
 def direction_table(count: int, signed: bool) -> NDArray[np.uint8]:
     """The number of the direction that gradients (up, right) have, at ``[up + 255, right + 255]``.
 
@@ -40,6 +42,7 @@ def direction_table(count: int, signed: bool) -> NDArray[np.uint8]:
         table[(sides[k] >= 0) & (sides[k + 1] < 0)] = k
         if not signed:
             table[(sides[k] <= 0) & (sides[k + 1] > 0)] = k
+    table.flags.writeable = False
     return table
 
 

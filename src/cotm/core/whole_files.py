@@ -13,7 +13,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 try:
@@ -22,6 +22,8 @@ except ImportError:  # Windows: no locks there, so nothing can be told to be lef
     fcntl = None  # type: ignore[assignment]
 
 _ACL = "system.posix_acl_access"
+#: What a system says where there is no room.
+_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 _FLAGS = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -32,15 +34,26 @@ def replace_file(path: Path, data: bytes, what: str) -> None:
     gets what the umask leaves. A link stays a link, and what it points to is replaced.
     ``what`` is the data's name in errors, such as "the model".
     """
-    path = Path(os.path.realpath(path))
-    with _errors_named(path, what):
-        old = _status(path)
-        _remove_left_over(path)
-        with _Temporary(path, private=old is not None) as temporary:
-            temporary.write(data)
-            if old is not None:
-                temporary.become_like(path, old)
-            temporary.take_the_place_of(path)
+    replace_files({path: data}, what)
+
+
+def replace_files(files: Mapping[Path, bytes], what: str) -> None:
+    """The same for files that belong together: the first changes when all are on the disk."""
+    ready = []
+    with contextlib.ExitStack() as stack:
+        for path, data in files.items():
+            path = Path(os.path.realpath(path))
+            with _errors_named(path, what):
+                old = _status(path)
+                _remove_left_over(path)
+                temporary = stack.enter_context(_Temporary(path, private=old is not None))
+                temporary.write(data)
+                if old is not None:
+                    temporary.become_like(path, old)
+            ready.append((path, temporary))
+        for path, temporary in ready:
+            with _errors_named(path, what):
+                temporary.take_the_place_of(path)
 
 
 def check_replaceable(path: Path, what: str) -> None:
@@ -215,8 +228,11 @@ def _errors_named(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        remedy = "choose a path you may write to"
+        if error.errno in _FULL:
+            remedy = "free some space, or choose another disk"
         raise type(error)(
             error.errno,
-            f"{what} was not saved ({error.strerror or error}); choose a path you may write to",
+            f"{what} was not saved ({error.strerror or error}); {remedy}",
             str(path),
         ) from error

@@ -303,10 +303,11 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
     def _saved_model(self) -> files.SavedModel:
         """What a model file holds of this estimator: nothing of a subclass's own."""
         check_parameters(self)
-        names = files.OPTIONS.get(self._kind, ())
-        return files.SavedModel(
-            self._kind, {name: getattr(self, name) for name in names}, self._now()
-        )
+        return files.SavedModel(self._kind, self._parameters_to_save(), self._now())
+
+    def _parameters_to_save(self) -> dict[str, Any]:
+        """Those that a model file holds, which a class need not have as its own."""
+        return {name: getattr(self, name) for name in files.OPTIONS.get(self._kind, ())}
 
     # Prediction ----------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..datasets import make_noisy_xor_2d
 from . import paper
 from .gray_images import TITLES, chosen_column, load_bits, parameters
-from .report import BLUE, GREEN, ORANGE, PURPLE, Report, write_whole
+from .report import BLUE, GREEN, ORANGE, PURPLE, Report, read_kept, write_whole
 from .runs import Curve, Data, Run, Runs
 
 _NOISY_XOR = "2D Noisy XOR"
@@ -159,7 +159,7 @@ def _others(runs: Runs, report: Report, title: str, data: Data) -> dict[str, flo
             accuracy = 100 * float(classifier.score(X_test.reshape(len(X_test), -1), y_test))
             result = {"accuracy": accuracy, "seconds": time.perf_counter() - began}
             write_whole(path, json.dumps(settings | result) + "\n")
-        found[model] = json.loads(path.read_text(encoding="utf-8"))["accuracy"]
+        found[model] = read_kept(path, lambda text: float(json.loads(text)["accuracy"]))
     return found
 
 

@@ -19,7 +19,7 @@ from ..classifier import CoTMClassifier
 from ..datasets import load_fashion_mnist, load_kmnist, load_mnist
 from ..joining import join
 from ..loading import load
-from .report import BLUE, GREY, Report, describe_computer, write_whole
+from .report import BLUE, GREY, Report, describe_computer, read_kept, write_whole
 from .runs import Curve, Data, Runs
 
 _QUICK_EPOCHS, _QUICK_ROWS, _QUICK_CLAUSES = 2, 600, 20
@@ -160,7 +160,7 @@ def trained(runs: Runs, name: str, member: str, data: Data, seed: int) -> CoTMCl
         # Last: where it is, the model is whole.
         records: Any = model.history_
         write_whole(path, Curve(settings, records, computer).to_json())
-    runs.ran_on(Curve.from_json(path.read_text(encoding="utf-8")).computer)
+    runs.ran_on(read_kept(path, Curve.from_json).computer)
     kept: CoTMClassifier = load(path.with_suffix(".cotm"))
     return kept
 

@@ -9,7 +9,7 @@ import platform
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from .. import __version__
 from ..backends import device_title
 from ..core.system import available_processors
 from ..core.whole_files import replace_file
+
+Kept = TypeVar("Kept")
 
 #: Colours that people with any kind of colour vision can tell apart (Okabe and Ito).
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -91,7 +93,9 @@ def save_figure(figure: Any, folder: Path, name: str) -> None:
 
     # Without the date, the same figure gives the same file.
     for ending, metadata in (("png", None), ("svg", {"Date": None})):
-        figure.savefig(folder / f"{name}.{ending}", dpi=_DOTS_PER_INCH, metadata=metadata)
+        picture = io.BytesIO()
+        figure.savefig(picture, format=ending, dpi=_DOTS_PER_INCH, metadata=metadata)
+        replace_file(folder / f"{name}.{ending}", picture.getvalue(), "the figure")
     plt.close(figure)
 
 
@@ -159,6 +163,16 @@ def processor_name() -> str:
 def _computer_text(computer: dict[str, Any]) -> str:
     place = computer.get("gpu") or f"{computer['processor']}, {computer['cores']} cores"
     return f"{place}, cotm {computer['cotm']}"
+
+
+def read_kept(path: Path, read: Callable[[str], Kept]) -> Kept:
+    """What a file of this package holds, or an error that says that it is damaged."""
+    try:
+        return read(path.read_text(encoding="utf-8"))
+    except (ValueError, TypeError, LookupError) as error:
+        raise ValueError(
+            f"{path} is damaged ({type(error).__name__}: {error}); delete it, and it is made again"
+        ) from error
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..classifier import CoTMClassifier, TMClassifier
 from ..estimator.progress import Messages, format_seconds
 from .forms import TEXT
-from .report import describe_computer, write_whole
+from .report import describe_computer, read_kept, write_whole
 from .unfinished import UnfinishedRun
 
 Key = TypeVar("Key")
@@ -172,10 +172,7 @@ class Runs:
             Parallel(n_jobs=self.options.workers)(tasks)
         else:
             self._train_in_turn(missing)
-        curves = {
-            key: Curve.from_json(self._path(run).read_text(encoding="utf-8"))
-            for key, run in runs.items()
-        }
+        curves = {key: read_kept(self._path(run), Curve.from_json) for key, run in runs.items()}
         for curve in curves.values():
             self.ran_on(curve.computer)
         return curves

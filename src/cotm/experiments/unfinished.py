@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..loading import load
-from .report import write_whole
+from .report import read_kept, write_whole
 
 #: Seconds between two times at which the state of a run is kept.
 _SECONDS = 60.0
@@ -41,7 +41,7 @@ class UnfinishedRun:
         if not (self._records.exists() and self._model.exists()):
             return None
         model = load(self._model)
-        records: Records = json.loads(self._records.read_text(encoding="utf-8"))
+        records: Records = read_kept(self._records, json.loads)
         epochs = len(model.history_)
         return (model, records[:epochs]) if len(records) >= epochs else None
 

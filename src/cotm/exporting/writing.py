@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..core.whole_files import check_replaceable, replace_file
+from ..core.whole_files import replace_files
 
 #: Longest line of tables of numbers.
 _WIDTH = 96
@@ -15,10 +15,7 @@ _WIDTH = 96
 
 def write_files(files: dict[Path, bytes]) -> None:
     """Write all files, each whole; what cannot be written is found out before any is."""
-    for path in files:
-        check_replaceable(path, "the export")
-    for path, data in files.items():
-        replace_file(path, data, "the export")
+    replace_files(files, "the export")
 
 
 def text_bytes(lines: str | Iterable[str]) -> bytes:

@@ -122,6 +122,10 @@ def decode_reader(
         reader.booleanize is not None or booleanizer is None,
         "it has a booleanizer, but booleanize is None",
     )
+    expect(
+        reader.reads_sequences == isinstance(booleanizer, SequenceBooleanizer),
+        "booleanize is not what its booleanizer reads",
+    )
     reader.booleanizer = booleanizer
     reader.n_features = expect_integer(header, "n_features_in", 1, MAX_FEATURES)
     reader.names = _decode_names(header["feature_names_in"], reader.n_features, booleanizer)

@@ -19,6 +19,7 @@ from .encode import encode
 from .errors import not_saveable
 from .inputs import encode_booleanizer
 from .parameters import OPTIONS, check_settings, from_plain, plain_parameters
+from .quantities import decode_names
 from .saved_model import SavedComposite, SavedModel
 from .texts import unfold
 
@@ -61,8 +62,7 @@ def _packed_composite(saved: SavedComposite) -> bytes:
 def check_saveable(parameters: dict[str, Any], classes: NDArray[Any], booleanizer: Any) -> None:
     """Raise what saving a model would raise, as far as it is known before training.
 
-    ``parameters`` are the classifier's, from ``get_params(deep=False)``; ``booleanizer`` is the
-    fitted one, or None.
+    ``parameters`` are the estimator's that files hold; ``booleanizer`` is the fitted one, or None.
     """
     known = {name for options in OPTIONS.values() for name in options}
     plain = plain_parameters({k: v for k, v in parameters.items() if k in known})
@@ -70,7 +70,10 @@ def check_saveable(parameters: dict[str, Any], classes: NDArray[Any], booleanize
     check_class_names(classes)
     values, type_name = encode_classes(classes)
     try:
-        decode_classes(json.loads(json.dumps(values)), type_name, multilabel=True)
+        if len(values) == 1:  # a quantity
+            decode_names(values, type_name)
+        else:
+            decode_classes(json.loads(json.dumps(values)), type_name, multilabel=True)
     except (ValueError, TypeError, ArithmeticError) as error:
         raise not_saveable(error) from error
     if booleanizer is not None:

@@ -330,8 +330,9 @@ class CoTMEmbedding(TransformerMixin, TextModel, auto_wrap_output_keys=None):  #
     def _decode_extra(cls, saved: SavedMachineModel) -> Any:
         n_bits, n_words = saved.machine.spec.grid.n_features, len(saved.vocabulary)
         read = expect_array(saved.arrays, "read", np.int64, n_bits)
-        expect(bool((np.diff(read) > 0).all()), "words that are read are not sorted")
-        expect(read[0] >= 0 and read[-1] < n_words, "words that are read do not exist")
+        # Differences of numbers that are not negative cannot overflow.
+        expect(bool((read >= 0).all() and (np.diff(read) > 0).all()), "read words are not sorted")
+        expect(bool(read[-1] < n_words), "words that are read do not exist")
         expect(saved.machine.spec.m == n_words, "there are not as many outputs as words")
         return read
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.checks import check_choice, check_integer, check_number
+from ..core.decoding import expect
 from ..core.examples import Examples
 from ..core.patches import PatchGrid
 from ..core.randomness import Purpose, hash32, make_key, step_key
@@ -168,13 +169,15 @@ class CoTMLanguageModel(TextModel):
             fitted = self._to_resume(data)
         else:
             prior = NGrams.of(
-                before[:kept, before.shape[1] - self.order + 1 :], symbols[:kept], len(vocabulary)
+                before[:kept, before.shape[1] - int(self.order) + 1 :],
+                symbols[:kept],
+                len(vocabulary),
             )
             machine = self._start(bits.shape[1], len(vocabulary))
             learned = Learned(prior, Weights())
             fitted = FittedMachine(machine, data, extra=learned, vocabulary=vocabulary)
         machine, prior = fitted.machine, fitted.extra.prior
-        targets = asked(prior, before[:kept], symbols[:kept], self.others, machine.seed_)
+        targets = asked(prior, before[:kept], symbols[:kept], int(self.others), machine.seed_)
         examples = Examples(bits, PatchGrid.flat(bits.shape[1]))
         training = machine.prepare(examples, targets, np.ones(1))
 
@@ -198,7 +201,7 @@ class CoTMLanguageModel(TextModel):
 
     @property
     def _longest(self) -> int:
-        return max(self.context, self.bag, self.order - 1)
+        return int(max(self.context, self.bag, self.order - 1))
 
     def _rows(
         self, texts: list[list[str]], vocabulary: Sequence[str], length: int
@@ -353,7 +356,17 @@ class CoTMLanguageModel(TextModel):
 
     @classmethod
     def _decode_extra(cls, saved: SavedMachineModel) -> Learned:
-        prior = NGrams.decoded(saved.extra, saved.arrays, len(saved.vocabulary))
+        parameters, m = saved.parameters, len(saved.vocabulary)
+        for symbol in (END, UNKNOWN):
+            expect(symbol in saved.vocabulary, f"the vocabulary has no {symbol!r}")
+        expect(saved.machine.spec.m == m, "there are not as many outputs as symbols")
+        places = int(parameters["context"]) + (int(parameters["bag"]) > 0)
+        expect(
+            saved.machine.spec.grid.n_features == m * places,
+            f"context={parameters['context']} and bag={parameters['bag']} do not fit its bits",
+        )
+        prior = NGrams.decoded(saved.extra, saved.arrays, m)
+        expect(prior.order == parameters["order"], f"its n-grams have {prior.order} symbols")
         return Learned(prior, Weights.decoded(saved.extra.get("weights")))
 
 

@@ -34,6 +34,7 @@ def as_bits(before: Symbols, n_symbols: int, context: int, bag: int) -> scipy.sp
     Bit ``k * n_symbols + i`` is symbol i, k places before the nearest; after those of all places
     come the bits of the bag.
     """
+    context, bag = int(context), int(bag)  # 8.0 is a number of places, too
     nearest = before[:, before.shape[1] - context :][:, ::-1]
     columns = nearest + np.arange(context, dtype=np.int64) * n_symbols
     known = nearest < n_symbols

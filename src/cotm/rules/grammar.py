@@ -70,7 +70,7 @@ def _is_value(text: str) -> bool:
 def read_value(text: str) -> Any:
     """What ``value_text`` wrote."""
     if _QUOTED.fullmatch(text):
-        return ast.literal_eval(text)
+        return _unquoted(text)
     if text in ("True", "False"):
         return text == "True"
     for kind in (int, float):
@@ -79,6 +79,14 @@ def read_value(text: str) -> Any:
         except ValueError:
             pass
     return text
+
+
+def _unquoted(text: str) -> str:
+    """The text in quotes; a ValueError for line breaks and escapes that Python does not know."""
+    try:
+        return str(ast.literal_eval(text))
+    except SyntaxError as error:
+        raise ValueError(f"{text!r:.200} is not quoted as Python quotes text") from error
 
 
 @dataclass(frozen=True)
@@ -193,7 +201,7 @@ def _name(text: str) -> tuple[str, int | None]:
     index = None if number is None else int(number[1])
     bare = text if number is None else text[: number.start()]
     if _QUOTED.fullmatch(bare):
-        return ast.literal_eval(bare), index
+        return _unquoted(bare), index
     if not bare or _SPECIAL.search(bare):
         raise ValueError(
             f"{text!r:.200} is not the name of a column; quote names with signs in them"

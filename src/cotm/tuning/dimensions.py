@@ -55,6 +55,10 @@ class Numbers:
             return min(max(math.exp(low + (high - low) * share), self.low), self.high)
         return self.low + (self.high - self.low) * share
 
+    def allows(self, code: Code) -> bool:
+        """Whether a code can be one of this dimension."""
+        return _lies_between(self.low, code, self.high)
+
     def checked(self, number: float) -> Code:
         """The number in the type it has for estimators; others to four digits, as people write."""
         if self.whole:
@@ -93,6 +97,10 @@ class Choices:
         """The number of a value."""
         return min(int(share * len(self.values)), len(self.values) - 1)
 
+    def allows(self, code: Code) -> bool:
+        """Whether a code can be one of this dimension."""
+        return 0 <= code < len(self.values)
+
     def value(self, code: Code, others: Mapping[str, Any]) -> Any:
         """What the estimator gets."""
         return self.values[int(code)]
@@ -115,6 +123,10 @@ class Quantiles:
     def at(self, share: float) -> Code:
         """A share itself."""
         return share
+
+    def allows(self, code: Code) -> bool:
+        """Whether a code can be one of this dimension."""
+        return 0 <= code <= 1
 
     def value(self, code: Code, others: Mapping[str, Any]) -> Any:
         """What the estimator gets."""
@@ -155,6 +167,10 @@ class Share:
         """A share between the limits."""
         return Numbers(self.low, self.high, log=True).at(share)
 
+    def allows(self, code: Code) -> bool:
+        """Whether a code can be one of this dimension."""
+        return _lies_between(self.low, code, self.high)
+
     def value(self, code: Code, others: Mapping[str, Any]) -> Any:
         """T, or how it rises."""
         most = int(others["n_clauses"]) * int(others["tolerance"])
@@ -169,6 +185,11 @@ class Share:
     def text(self, code: Code) -> str:
         """A value as plots show it."""
         return f"{float(code):.3g} × clauses"
+
+
+def _lies_between(low: float, code: Code, high: float) -> bool:
+    """Up to how numbers are rounded."""
+    return low <= code <= high or math.isclose(code, low) or math.isclose(code, high)
 
 
 Dimension = Numbers | Choices | Quantiles | Share

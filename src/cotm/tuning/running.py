@@ -24,6 +24,7 @@ from .results import cv_results, describe_space
 from .sampling import Sampler
 from .searching import Problem, Search
 from .spaces import default_space, plain_copy, settled
+from .stored import check_stored
 from .study import Study
 from .work import default_score
 
@@ -64,6 +65,7 @@ def prepare(
         study.open(_facts(owner, folds, space, scorers, metric, halving, seed))
         halving = halving.with_candidates(max(owner.n_trials, len(study.candidates)))
     try:
+        check_stored(study, space, scorers, len(folds), len(halving.rungs))
         problem = Problem(
             folds, space, settled(recipe.learner, preset), halving, sampler, metric,
             owner.error_score, seed,

@@ -19,6 +19,7 @@ from safetensors.numpy import save as save_tensors
 from ..core.state import EarlierState, Snapshot
 from ..files.snapshots import encode_snapshot
 from .dimensions import Code
+from .stored import read_codes, read_done, read_place
 from .work import Done
 
 _FORMAT = 1
@@ -82,7 +83,7 @@ class Study:
                     self._begin(facts)
             if found:
                 self._read(facts)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             self.__exit__()
             raise _in_words(error, self.path) from error
         except BaseException:
@@ -120,13 +121,13 @@ class Study:
             for number, codes in rows.fetchall():
                 if number != len(self.candidates):
                     raise ValueError("a candidate is missing")
-                self.candidates.append(json.loads(codes))
+                self.candidates.append(read_codes(codes))
             rows = self._file.execute("SELECT candidate, rung, fold, result FROM results")
-            for candidate, rung, fold, result in rows.fetchall():
-                self.results[candidate, rung, fold] = Done(state=None, **json.loads(result))
+            for *place, result in rows.fetchall():
+                self.results[read_place(tuple(place))] = read_done(result)
             rows = self._file.execute("SELECT candidate, rung, fold FROM states")
-            self._stored = {(one, rung, fold) for one, rung, fold in rows.fetchall()}
-        except (ValueError, TypeError) as error:
+            self._stored = {read_place(place) for place in rows.fetchall()}
+        except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"{self.path} is damaged: {error}; begin another one") from error
 
     def seed(self, given: int | None, drawn: int) -> int:
@@ -203,7 +204,7 @@ class Study:
                 tensors["memory"], tensors["weights"], int(row[0]),
                 tuple(EarlierState(*pair) for pair in earlier),
             )  # fmt: skip
-        except (ValueError, KeyError, safetensors.SafetensorError):
+        except (ValueError, TypeError, LookupError, safetensors.SafetensorError):
             return None  # then it is trained again, to the same bits
 
     def stored(self) -> list[tuple[int, int, int]]:
@@ -224,7 +225,7 @@ def _without_state(done: Done) -> Done:
     return Done(done.scores, None, done.seconds, done.scoring_seconds, done.error)
 
 
-def _in_words(error: sqlite3.DatabaseError, path: Path) -> Exception:
+def _in_words(error: Exception, path: Path) -> Exception:
     """What is wrong with a study file, and what to do."""
     text = str(error)
     if "locked" in text:
@@ -232,6 +233,6 @@ def _in_words(error: sqlite3.DatabaseError, path: Path) -> Exception:
             f"{path} is in use by another search; wait until it has ended, or begin another study "
             "file"
         )
-    if "not a database" in text or "malformed" in text or "no such" in text:
+    if any(sign in text for sign in ("not a database", "malformed", "no such", "decode")):
         return ValueError(f"{path} is no study file ({text}); name another one")
     return OSError(f"{path}: {text}; the study cannot be kept there")

@@ -20,6 +20,7 @@ from ..estimator.planning import basic_plan
 from ..estimator.settings import check_parameters, start
 from ..estimator.training import train_epoch
 from ..estimator.validation import scorer_on
+from ..files.snapshots import decode_snapshot, encode_snapshot
 from ..model.augmented import AugmentedImages
 from ..model.bounds import within
 from ..model.fitted import Fitted, Record, TrainingProgress
@@ -82,7 +83,7 @@ def train(work: Work, fold: Fold, should_stop: Callable[[], bool]) -> Fitted:
         assert learner.augment is not None
         seed, changes = fitted.machine.seed_, learner.augment.changes()
         examples = AugmentedImages(examples, fold.reader, changes, seed, learner.n_jobs)
-    if work.state is not None:
+    if work.state is not None and _can_be_of(fitted, work.state):
         fitted = _at(fitted, work.state, work.done)
     training = fitted.machine.prepare(examples, targets, weight)
     fitted = replace(fitted, progress=replace(fitted.progress, until_epoch=work.epochs))
@@ -98,6 +99,16 @@ def train(work: Work, fold: Fold, should_stop: Callable[[], bool]) -> Fitted:
             raise StoppedError
         fitted = after
     return fitted
+
+
+def _can_be_of(fitted: Fitted, state: Snapshot) -> bool:
+    """Whether a training can have come to a state: that of a damaged study may be any."""
+    spec, tensors = fitted.machine.spec, encode_snapshot(state, "")
+    try:
+        decode_snapshot(fitted.machine, spec.grid, spec.m, tensors, "", state.step)
+    except (ValueError, TypeError, LookupError):
+        return False  # then it is trained from the beginning, to the same bits
+    return True
 
 
 def _at(fitted: Fitted, state: Snapshot, done: int) -> Fitted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 import zlib
 from pathlib import Path
@@ -14,6 +15,12 @@ from numpy.typing import NDArray
 from ..errors import suggestion
 from .source import Source
 
+#: What reading a damaged archive raises; RuntimeError of one with a password, too.
+_DAMAGE = (
+    *(ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, LookupError),
+    *(OverflowError, struct.error, SyntaxError),
+)
+
 
 def read_arrays(source: Source, *, with_labels: bool) -> tuple[Any, NDArray[Any] | None]:
     """Examples, and labels where asked for."""
@@ -24,7 +31,7 @@ def read_arrays(source: Source, *, with_labels: bool) -> tuple[Any, NDArray[Any]
         if not zipfile.is_zipfile(file):
             raise ValueError(f"{source.name} is not an NPZ file")
         file.seek(0)
-        with np.load(file, allow_pickle=False) as archive:
+        with _opened(file, source) as archive:
             X = _array(archive, source.x, "--x", source)
             if not with_labels:
                 return X, None
@@ -38,6 +45,13 @@ def read_arrays(source: Source, *, with_labels: bool) -> tuple[Any, NDArray[Any]
             f"{source.name} has no label (NaN) in {missing} of {len(y)} rows; remove these rows"
         )
     return X, y
+
+
+def _opened(file: Any, source: Source) -> Any:
+    try:
+        return np.load(file, allow_pickle=False)
+    except _DAMAGE as error:
+        raise ValueError(f"{source.name} cannot be read as npz: {error}") from error
 
 
 def _labels(y: NDArray[Any], name: str, source: Source) -> NDArray[Any]:
@@ -65,7 +79,7 @@ def _array(archive: Any, name: str, option: str, source: Source) -> NDArray[Any]
         )
     try:
         array: NDArray[Any] = archive[name]
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except _DAMAGE as error:
         raise ValueError(f"{source.name}: array {name!r} cannot be read: {error}") from error
     if array.ndim == 0 or len(array) == 0:
         raise ValueError(f"{source.name}: array {name!r} holds no examples")

@@ -7,7 +7,7 @@ static void @P@_read(@ARGUMENTS@, @WORD@ *bits)
     const size_t column = @P@_column[k];
     const double value = (double)values[column];
     int holds = 0;
-    switch (@P@_test[k]) {
+@UNUSED@    switch (@P@_test[k]) {
 @CASES@
     }
     @P@_set(bits, k, holds);
