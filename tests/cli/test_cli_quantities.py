@@ -73,3 +73,13 @@ def test_what_is_for_classes_only_is_refused(houses: Path) -> None:
     assert "quantities are numbers" in wrong.stderr
     wrong = run(*train, "--target", "price", code=1)
     assert "use --model quantities" in wrong.stderr
+
+
+def test_a_report_and_rules(houses: Path) -> None:
+    report = ["report", houses / "price.cotm", houses / "test.csv", "--out", houses / "page.html"]
+    run(*report, "--target", "price")
+    assert "mean_absolute_error" in (houses / "page.html").read_text()
+    rules = ["rules", houses / "price.cotm", "--data", houses / "test.csv", "--top", 2]
+    assert "fires on" in run(*rules).stdout
+    refused = run(*rules, "--target", "price", code=2).stderr
+    assert "--target" in refused and "quantities" in refused

@@ -49,6 +49,7 @@ def evaluate(
     """
     import numpy as np
 
+    from ..reporting.quantities import quantity_scores
     from ..reporting.scores import label_scores
     from .data.loading import read_for
     from .models import load
@@ -69,7 +70,7 @@ def evaluate(
     examples = read_for(classifier, source, with_labels=True, quiet=quiet)
     truth, predicted = np.asarray(examples.y), classifier.predict(examples.X)
     if is_regressor(classifier):
-        report = _quantities_report(classifier, truth, predicted)
+        report = quantity_scores(classifier.classes_.tolist(), truth, predicted)
     elif predicted.ndim == 2:
         report = label_scores(classifier.classes_, truth, predicted)
     else:
@@ -87,30 +88,6 @@ def _class_report(model: Any, y: NDArray[Any], predicted: NDArray[Any]) -> dict[
     if unseen:
         say(f"warning: {unseen} rows have labels the model was not trained on; they count as wrong")
     return report
-
-
-def _quantities_report(model: Any, y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, Any]:
-    import numpy as np
-    from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
-
-    if y.shape != predicted.shape:
-        raise ValueError(
-            f"the values have shape {y.shape}, but the model predicts {predicted.shape[1:]} per row"
-        )
-    measures = {
-        "r2": r2_score,
-        "mean_absolute_error": mean_absolute_error,
-        "root_mean_squared_error": root_mean_squared_error,
-    }
-    columns = {
-        name: np.atleast_1d(measure(y, predicted, multioutput="raw_values")).tolist()
-        for name, measure in measures.items()
-    }
-    targets = [
-        {"target": name, **{measure: values[k] for measure, values in columns.items()}}
-        for k, name in enumerate(model.classes_.tolist())
-    ]
-    return {"rows": len(y), "r2": float(r2_score(y, predicted)), "targets": targets}
 
 
 def _print_report(report: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ from .options import (
     XName,
 )
 from .output import print_json, print_line, say
+from .summary import is_regressor
 
 if TYPE_CHECKING:
     from ..rules import Evidence, RuleList
@@ -133,6 +134,11 @@ def rules(
             form=form,
         )
         with_labels = (target if source.is_table else y) is not None
+        if with_labels and is_regressor(classifier):
+            raise typer.BadParameter(
+                f"precision and lift are of labels, but {model} predicts quantities; leave it out",
+                param_hint="--target" if source.is_table else "--y",
+            )
         read = read_for(classifier, source, with_labels=with_labels, quiet=quiet)
         examples = (read.X, read.y if with_labels else None)
     found = classifier.rules(*examples, label=chosen, top=top, sort=sort.value, at_least=least)

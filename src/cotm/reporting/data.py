@@ -6,6 +6,7 @@ table of rules and the explorer need: the JSON export, its rules in words, examp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,7 @@ from ..rules import Rule
 from .examples import as_data, chosen_rows, take
 from .facts import card, learning_curves, members_of, parameters, what_it_is
 from .importance import importance
-from .quantities import quantity_scores, target_names
+from .quantities import points, quantity_scores, target_names
 from .scores import calibration, class_scores, label_scores
 from .words import rules_in_words
 
@@ -279,7 +280,11 @@ class _Measured(_Examples):
         if self.y is None:
             return None
         names = target_names(model.classes_, model._now().scaling.one)
-        return quantity_scores(names, self.y, self.predicted)
+        found = quantity_scores(names, self.y, self.predicted)
+        for target, drawn in zip(found["targets"], points(self.y, self.predicted), strict=True):
+            known = math.isfinite(target["r2"])
+            target |= {"r2": target["r2"] if known else None, "points": drawn}
+        return {"rows": found["rows"], "targets": found["targets"]}
 
     def wrong(self) -> None:
         return None

@@ -1,4 +1,4 @@
-"""What reports of regressors show: how near predictions come to the quantities."""
+"""How near predictions come to quantities: what ``cotm evaluate`` prints and reports show."""
 
 from __future__ import annotations
 
@@ -20,23 +20,33 @@ def target_names(classes: Iterable[Any], one: bool) -> list[str]:
 
 
 def quantity_scores(
-    names: list[str], y: NDArray[np.float64], predicted: NDArray[np.float64]
+    names: Iterable[Any], y: NDArray[np.float64], predicted: NDArray[np.float64]
 ) -> dict[str, Any]:
-    """R², errors and some of the points of each target; y and predictions are (N, targets)."""
+    """R² and errors of each target, and R² of all; of a single example it is not a number."""
     from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
-    drawn = chosen_rows(len(y), _MOST_POINTS, None)
-    targets = []
-    for k, name in enumerate(names):
-        true, said = y[:, k], predicted[:, k]
-        targets.append(
-            {
-                "name": name,
-                # Of a single example there is no R².
-                "r2": float(r2_score(true, said)) if len(y) > 1 else None,
-                "mean_absolute_error": float(mean_absolute_error(true, said)),
-                "root_mean_squared_error": float(root_mean_squared_error(true, said)),
-                "points": np.stack([true, said], axis=1)[drawn].tolist(),
-            }
+    if y.shape != predicted.shape:
+        raise ValueError(
+            f"the values have shape {y.shape}, but the model predicts {predicted.shape[1:]} per row"
         )
-    return {"rows": len(y), "targets": targets}
+    measures = {
+        "r2": r2_score,
+        "mean_absolute_error": mean_absolute_error,
+        "root_mean_squared_error": root_mean_squared_error,
+    }
+    columns = {
+        name: np.atleast_1d(measure(y, predicted, multioutput="raw_values")).tolist()
+        for name, measure in measures.items()
+    }
+    targets = [
+        {"target": name, **{measure: values[k] for measure, values in columns.items()}}
+        for k, name in enumerate(names)
+    ]
+    return {"rows": len(y), "r2": float(r2_score(y, predicted)), "targets": targets}
+
+
+def points(y: NDArray[np.float64], predicted: NDArray[np.float64]) -> list[Any]:
+    """Some of what is true and what is predicted, for each target; both are (N, targets)."""
+    drawn = chosen_rows(len(y), _MOST_POINTS, None)
+    found = np.stack([y, predicted], axis=-1)[drawn].swapaxes(0, 1)
+    return [*found.tolist()]

@@ -24,7 +24,7 @@ export function showQuantityScores({ scores: { rows, targets } }) {
           table(
             "By target",
             ["Target", ...figuresOf(targets[0]).map(([, name]) => name)],
-            targets.map((target) => [target.name, ...figuresOf(target).map(([value]) => value)]),
+            targets.map((target) => [target.target, ...figuresOf(target).map(([value]) => value)]),
             { numeric: [1, 2, 3] },
           ),
         )
@@ -42,7 +42,7 @@ const figuresOf = ({ r2, mean_absolute_error: mean, root_mean_squared_error: roo
 /** A number in four digits. */
 export const near = (value) => short(Number(value.toPrecision(4)));
 
-function predictions({ name, points, r2 }) {
+function predictions({ target: name, points, r2 }) {
   const place = el("div", { class: "chart" });
   const all = points.flat();
   const range = [Math.min(...all), Math.max(...all)];
