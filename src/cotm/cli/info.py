@@ -97,7 +97,7 @@ def _model_facts(path: Path) -> dict[str, str]:
     facts = {
         "file": file,
         "class": f"{type(model).__name__} ({kind_of(model).value})",
-        outputs_title(model): _shortened(model.classes_.tolist()),
+        outputs_title(model): _shortened(model.output_names_.tolist()),
         **size(model),
         **progress(model),
         "step": f"{model.step_:,} examples presented",
@@ -115,7 +115,7 @@ def _composite_facts(model: Any) -> dict[str, str]:
     divisors = model.divisors_ or [None] * len(members)
     facts = {
         "class": f"{type(model).__name__} of {len(members)} members",
-        outputs_title(model): _shortened(model.classes_.tolist()),
+        outputs_title(model): _shortened(model.output_names_.tolist()),
         "scale": model.scale,
     }
     for (name, member), divisor in zip(members.items(), divisors, strict=True):
