@@ -13,7 +13,8 @@ from sklearn.exceptions import NotFittedError
 from ..booleanize.frames import read_table
 from ..classifier import CoTMClassifier
 from ..core.checks import check_integer, check_number
-from ..core.randomness import new_seed
+from ..core.randomness import new_seed, split_order
+from ..estimator.validation import rows_of
 from .made_up import KINDS, REAL, with_made_up
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Clauses of the classifier, where users give none.
 _CLAUSES = 300
+#: The share of rows that say where outliers begin, and of outliers among them.
+_HELD_OUT, _ODD = 0.2, 0.05
 
 
 class CoTMOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
@@ -38,7 +41,9 @@ class CoTMOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         is none, comes from the detector's.
     contamination : "auto" or float, default="auto"
         The share of outliers in X, above 0 and up to 0.5, which says where they begin
-        (:attr:`offset_`). "auto": at 0, where a row could as well be made up.
+        (:attr:`offset_`). Rows that were learned from score higher than new ones, so that of new
+        rows more are outliers. "auto": so that of new rows like those of X one in twenty is one,
+        by the scores that a fifth of X has of a classifier which has not seen it.
     copies : int, default=4
         How many rows of each kind are made up of every row of X. Time and memory grow with it.
     random_state : int, RandomState or None, default=None
@@ -106,7 +111,8 @@ class CoTMOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
                 f"estimator={self.estimator!r:.200} must be a CoTMClassifier that reads tables, "
                 "without patch_shape, or None"
             )
-        table = read_table(_table(X))
+        X = _table(X)
+        table = read_table(X)
         if table.shape[1] < 1:
             raise ValueError(
                 f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
@@ -121,11 +127,11 @@ class CoTMOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             learner.set_params(random_state=seed)
         rows, kinds = with_made_up(X, table, copies, seed)
         classifier = learner.fit(rows, kinds)
-        offset = 0.0
-        if self.contamination != "auto":
-            scores = _scores(classifier, X)
-            offset = float(np.percentile(scores, 100.0 * float(self.contamination)))
-        self.classifier_, self.offset_ = classifier, offset
+        if self.contamination == "auto":
+            scores, share = _scores_of_new(clone(classifier), X, copies, seed), _ODD
+        else:
+            scores, share = _scores(classifier, X), float(self.contamination)
+        self.classifier_, self.offset_ = classifier, float(np.percentile(scores, 100.0 * share))
         return self
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
@@ -192,7 +198,17 @@ def _table(X: Any) -> Any:
         raise TypeError(
             "X is sparse, but a detector makes up rows of dense tables; pass X.toarray()"
         )
-    return X
+    return X if hasattr(X, "columns") or isinstance(X, list | tuple) else np.asanyarray(X)
+
+
+def _scores_of_new(classifier: CoTMClassifier, X: Any, copies: int, seed: int) -> NDArray[Any]:
+    """The scores that some rows of X have where a classifier learns from the others."""
+    order = split_order(seed, len(X))
+    count = max(1, round(_HELD_OUT * len(X)))
+    held, others = np.sort(order[:count]), np.sort(order[count:])
+    rest = rows_of(X, others)
+    classifier.fit(*with_made_up(rest, read_table(rest), copies, seed))
+    return _scores(classifier, rows_of(X, held))
 
 
 def _scores(classifier: CoTMClassifier, X: Any) -> NDArray[np.float64]:
