@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from command_line import fails, run
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -16,6 +19,8 @@ import cotm
 from cotm import CoTMClassifier, CoTMOutlierDetector
 from cotm.booleanize.frames import read_table
 from cotm.detecting.made_up import KINDS, with_made_up
+from cotm.files.container import pack, unpack
+from cotm.loading import load_bytes
 
 
 @parametrize_with_checks([CoTMOutlierDetector(CoTMClassifier(40, epochs=5), copies=1)])
@@ -117,12 +122,34 @@ def test_made_up_rows():
     assert (whole == np.rint(whole)).all()
 
 
-def test_a_saved_classifier_scores_the_same(tmp_path):
-    X = line(100)
-    fitted = detector().fit(X)
-    fitted.classifier_.save(tmp_path / "m.cotm")
-    votes = cotm.load(tmp_path / "m.cotm").votes(X)
-    assert (4 * votes[:, 1] - votes.sum(axis=1) == fitted.score_samples(X)).all()
+def test_files(tmp_path):
+    X, path = line(100), tmp_path / "d.cotm"
+    fitted = detector(contamination=0.1).fit(X)
+    fitted.save(path)
+    again = cotm.load(path)
+    assert (again.decision_function(X) == fitted.decision_function(X)).all()
+    assert (again.predict(X) == fitted.predict(X)).all()
+    assert (again.fit(X).score_samples(X) == fitted.score_samples(X)).all()
+    header, tensors = unpack(path.read_bytes())
+    good = header["parameters"]
+    for change in (
+        {"offset": float("inf")}, {"offset": None}, {"offset": 3}, {"format": 2}, {"cotm": 1},
+        {"class": "CoTMComposite"}, {"parameters": {**good, "copies": 0}}, {"more": 1},
+        {"parameters": {**good, "contamination": 0.7}}, {"parameters": None},
+        {"parameters": {**good, "random_state": -1}},
+    ):  # fmt: skip
+        with pytest.raises(cotm.ModelFileError):
+            load_bytes(pack(json.dumps({**header, **change}), tensors), "d.cotm")
+    data = tensors["classifier"]
+    damaged = [{"classifier": bad} for bad in (data[:-1], data[None], data.astype(float))]
+    for bad in ({}, {**tensors, "more": data}, *damaged):
+        with pytest.raises(cotm.ModelFileError):
+            load_bytes(pack(json.dumps(header), bad), "d.cotm")
+    assert "read it in Python" in fails("predict", path, path)
+    assert f"below {fitted.offset_:g}" in run("info", path).stdout
+    assert json.loads(run("info", path, "--json").stdout)["offset"] == fitted.offset_
+    with pytest.raises(NotFittedError):
+        detector().save(path)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.exceptions import NotFittedError
 
+from .. import files
 from ..booleanize.frames import read_table
 from ..classifier import CoTMClassifier
 from ..core.checks import check_integer, check_number
@@ -52,8 +55,8 @@ class CoTMOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     classifier_ : CoTMClassifier
-        What tells them apart. It has the rules (``classifier_.rules(label="real")``), says why a
-        row is odd (``classifier_.explain(rows, background=X)``), and can be saved.
+        What tells them apart. It has the rules (``classifier_.rules(label="real")``), and says why
+        a row is odd (``classifier_.explain(rows, background=X)``).
     offset_ : float
         Rows with a lower score are outliers.
     n_features_in_ : int
@@ -173,6 +176,28 @@ class CoTMOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def feature_names_in_(self) -> NDArray[Any]:
         """Names of X's columns; there is no such attribute where they were no text."""
         return self._fitted().feature_names_in_
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the detector to a file, whole or not at all; :func:`cotm.load` reads it.
+
+        What is read has a copy of :attr:`classifier_` as its ``estimator``.
+        """
+        classifier = self._fitted()
+        seed, share = self.random_state, self.contamination
+        parameters = {
+            "contamination": "auto" if share == "auto" else float(share),
+            "copies": int(self.copies),
+            "random_state": int(seed) if isinstance(seed, numbers.Integral) else None,
+        }
+        saved = classifier._still()._saved_model()
+        files.save(files.SavedDetector(saved, parameters, self.offset_), path)
+
+    @classmethod
+    def _restored(cls, saved: files.SavedDetector, classifier: Any) -> Self:
+        """What a file holds."""
+        detector = cls(clone(classifier), **saved.parameters)
+        detector.classifier_, detector.offset_ = classifier, saved.offset
+        return detector
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classifier_")
