@@ -48,7 +48,7 @@ def read(name: str, folder: Path) -> tuple[NDArray[np.float64], NDArray[Any]]:
 def detectors(seed: int) -> dict[str, Callable[[], Any]]:
     return {
         "CoTMOutlierDetector": lambda: cotm.CoTMOutlierDetector(
-            cotm.CoTMClassifier(300, n_jobs=1), random_state=seed
+            cotm.CoTMClassifier(300, n_jobs=1), contamination=0.05, random_state=seed
         ),
         "isolation forest": lambda: IsolationForest(random_state=seed),
         "local outlier factor": lambda: make_pipeline(

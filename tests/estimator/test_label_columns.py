@@ -272,6 +272,11 @@ def test_what_does_not_fit_is_refused(model):
         small().partial_fit(X, Y, classes=["a", "b"])
 
 
+def test_quantities_among_the_columns_are_told():
+    with pytest.warns(UserWarning, match="column 'n' of y is a number with 150 different values"):
+        small(epochs=1).fit(X, Y.assign(n=range(150)))
+
+
 def test_feedback_of_the_paper_is_balanced():
     """As much of it for the classes an example is not of as for those it is of."""
     assert small(preset="paper", epochs=1).fit(X, Y).machine_.parameters.e == 3 / 6

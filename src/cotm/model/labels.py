@@ -124,14 +124,20 @@ def _is_missing(cell: Any) -> bool:
 
 def warn_about_quantities(labels: Labels, classes: NDArray[Any] | LabelColumns) -> None:
     """Numbers with many values are mostly quantities, and each value becomes a class."""
-    if labels.several:
+    if labels.multilabel:
         return
-    few = len(labels.values) < _ROWS_OF_A_CLASS * len(classes)
-    if labels.values.dtype.kind in "iuf" and len(classes) > _MANY_CLASSES and few:
+    columns = classes.classes if isinstance(classes, LabelColumns) else (classes,)
+    for number, known in enumerate(columns):
+        few = len(labels.values) < _ROWS_OF_A_CLASS * len(known)
+        if known.dtype.kind not in "iuf" or len(known) <= _MANY_CLASSES or not few:
+            continue
+        called = "y"
+        if isinstance(classes, LabelColumns):
+            called = f"column {classes.names[number]!r} of y"
         warnings.warn(
-            f"y is a number with {len(classes)} different values in {len(labels.values)} rows, "
-            "and each becomes a class of its own; if it is a quantity, turn it into a few ranges "
-            "first, for example with pandas.cut, or use a regressor",
+            f"{called} is a number with {len(known)} different values in {len(labels.values)} "
+            "rows, and each becomes a class of its own; if it is a quantity, turn it into a few "
+            "ranges first, for example with pandas.cut, or use a regressor",
             UserWarning,
             stacklevel=4,
         )
