@@ -29,7 +29,7 @@ def test_example_runs(script, tmp_path):
         assert "[1 1]   0   1   1" in run.stdout
 
 
-@pytest.mark.parametrize("name", ["images_from_images", "mnist", "table"])
+@pytest.mark.parametrize("name", ["images_from_images", "mnist", "table", "tasks"])
 def test_notebook_runs(name, tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
@@ -54,7 +54,7 @@ def test_notebook_runs(name, tmp_path, monkeypatch):
     else:
         accuracy = re.search(r"accuracy ([\d.]+)", text)
         assert accuracy and float(accuracy[1]) > 0.9
-        assert (tmp_path / "report.html").exists()
+        assert name == "tasks" or (tmp_path / "report.html").exists()
 
 
 def test_readme_code_runs(tmp_path):

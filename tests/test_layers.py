@@ -32,6 +32,7 @@ LAYERS = [
     "regressor",
     "composite",
     "joining",
+    "detecting",
     "language",
     "imaging",
     "loading",

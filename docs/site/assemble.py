@@ -43,6 +43,7 @@ GROUPS = {
         "sequences",
         "language",
         "regression",
+        "tasks",
         "composites",
     ],
     "understanding": ["rules", "explaining", "report", "pictures"],

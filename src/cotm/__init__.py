@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .classifier import TMClassifier as TMClassifier
     from .composite import CoTMComposite as CoTMComposite
     from .core.state import Snapshot as Snapshot
+    from .detecting.detector import CoTMOutlierDetector as CoTMOutlierDetector
     from .estimator.checkpoint import Checkpoint as Checkpoint
     from .estimator.training import Callback as Callback
     from .explaining.counterfactuals import Counterfactual as Counterfactual
@@ -68,6 +69,7 @@ _HOMES = {
     "CoTMEmbedding": "language.embedding",
     "CoTMImageToImage": "imaging.image_to_image",
     "CoTMLanguageModel": "language.language_model",
+    "CoTMOutlierDetector": "detecting.detector",
     "CoTMRegressor": "regressor",
     "CoTMSearchCV": "tuning",
     "Condition": "rules",

@@ -29,6 +29,7 @@ from .explaining.methods import Explaining
 from .explaining.voters import Voters
 from .exporting import Description, describe, export
 from .model.joining import SCALES, UNIT
+from .model.label_cells import row_accuracy
 from .model.probabilities import probabilities
 from .reporting import Reporting
 from .reporting.notebook import Showing
@@ -178,7 +179,7 @@ class CoTMComposite(
         X : array, sparse matrix, frame, or dict
             What all members read, or a dictionary with what each of them reads, by its name.
         y : array
-            (N,) labels of any type, or (N, m) of 0 and 1 for several labels at once.
+            As in :meth:`cotm.CoTMClassifier.fit`.
         sample_weight : array of (N,), optional
             As in :meth:`cotm.CoTMClassifier.fit`.
         eval_set : tuple of (X, y), optional
@@ -232,6 +233,7 @@ class CoTMComposite(
         tags.input_tags.sparse = True
         tags.input_tags.string = True
         tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
         return tags
 
     @property
@@ -250,8 +252,15 @@ class CoTMComposite(
         return self._now().divisors
 
     @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, in the order of the outputs."""
+    def classes_(self) -> NDArray[Any] | list[NDArray[Any]]:
+        """The labels, in the order of the outputs; of several columns of labels a list with those
+        of each."""
+        now = self._now()
+        return now.classes if now.columns is None else [*now.columns.classes]
+
+    @property
+    def output_names_(self) -> NDArray[Any]:
+        """What the outputs are called: as the labels, of several columns ``column=label``."""
         return self._now().classes
 
     @property
@@ -339,12 +348,12 @@ class CoTMComposite(
 
         Returns
         -------
-        array (N,), or (N, outputs) with several labels
+        array (N,), or (N, outputs) with several labels, (N, columns) with columns of labels
         """
         now = self._now()
         return now.outputs.labels(now.votes(X), now.classes)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Tell how sure predictions are.
 
         Parameters
@@ -359,9 +368,12 @@ class CoTMComposite(
         """
         now = self._now()
         unit = 1 if now.divisors is None else UNIT
-        return now.outputs.scores(now.votes(X)) / unit
+        votes = now.votes(X)
+        if now.columns is not None:
+            return [scores / unit for scores in now.columns.column_scores(votes)]
+        return now.outputs.scores(votes) / unit
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Predict probabilities: a squashed ranking of the votes.
 
         As those of the members, of the joined votes in units of the members' margins, which are
@@ -379,7 +391,15 @@ class CoTMComposite(
         """
         now = self._now()
         margins = now.outputs.in_margins(now.votes(X), now.margin)
-        return probabilities(margins, now.sharpness(), now.outputs)
+        found = probabilities(margins, now.sharpness(), now.outputs)
+        return found if now.columns is None else now.columns.split(found)
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The share of examples that are predicted right, as :meth:`cotm.CoTMClassifier.score`."""
+        now = self._now()
+        if now.columns is None:
+            return float(super().score(X, y, sample_weight))
+        return row_accuracy(now.columns, now.votes(X), y, sample_weight)
 
 
 def _check_whole(now: Composition, done: str) -> None:

@@ -160,5 +160,6 @@ def _pool(composition: Composition) -> CoTMClassifier:
         composition.sharpness(),
         first.preset,
         edits=Edits(constraints=constraints),
+        columns=first.columns,
     )
     return model

@@ -8,6 +8,7 @@ from typing import Any
 from . import files
 from .classifier import CoTMClassifier, TMClassifier
 from .composite import CoTMComposite
+from .detecting.detector import CoTMOutlierDetector
 from .estimator.composition import composed
 from .estimator.machine_model import MachineModel
 from .estimator.settings import check_parameters
@@ -24,7 +25,7 @@ _KINDS: dict[str, type[Estimator]] = {
 _MACHINE_MODELS: dict[str, type[MachineModel]] = {
     kind._kind: kind for kind in (CoTMEmbedding, CoTMImageToImage, CoTMLanguageModel)
 }
-Saved = files.SavedModel | files.SavedComposite | files.SavedMachineModel
+Saved = files.SavedModel | files.SavedComposite | files.SavedDetector | files.SavedMachineModel
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -60,6 +61,8 @@ def restored(saved: Saved) -> Any:
         pairs = zip(saved.names, models, strict=True)
         composition = composed(pairs, saved.scale, divisors=saved.divisors)
         return CoTMComposite._of(composition, saved.n_jobs)
+    if isinstance(saved, files.SavedDetector):
+        return CoTMOutlierDetector._restored(saved, _estimator(saved.classifier))
     return _estimator(saved)
 
 

@@ -18,8 +18,8 @@ import cotm
 import cotm.estimator.training
 from cotm import TMClassifier
 from cotm.estimator.progress import Silent
+from cotm.model.label_columns import outputs_for
 from cotm.model.labels import split_validation
-from cotm.model.outputs import outputs_for
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 RNG = np.random.default_rng(0)

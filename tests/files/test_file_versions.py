@@ -320,6 +320,12 @@ def quantities_model():
     return model.fit(X, pd.DataFrame({"first": X[:, 0], "second": Y}))
 
 
+def columns_model():
+    """A classifier of two columns of labels."""
+    model = cotm.CoTMClassifier(20, epochs=2, random_state=3)
+    return model.fit(X, pd.DataFrame({"kind": Y, "size": np.where(X[:, 0] > 5, "large", "small")}))
+
+
 def attributes(part):
     """The fields of a part of a model, and their defaults where there are any."""
     if isinstance(part, InputReader):
@@ -375,7 +381,7 @@ def compare(before, now, used, path="fitted"):
 def test_everything_that_is_fitted_comes_back(tmp_path):
     """A new field of any part fails here until it is saved, and used by one of the models."""
     used = {}
-    models = [image_model(), bits_model(), quantities_model()]
+    models = [image_model(), bits_model(), quantities_model(), columns_model()]
     models.append(small().fit(X, Y).compress(X, Y, max_loss=0.1))
     for model in models:
         saved = model._still()._saved_model()

@@ -132,6 +132,7 @@ def cases() -> dict[str, Case]:
         "colors": (_small(patch_shape=(3, 3)), colors, labels),
         "table": (_small(), frame, old),
         "several": (_small(), frame, several),
+        "columns": (_small(), frame, pd.DataFrame({"old": old, "vip": frame.vip, "n": labels})),
         "amount": (
             _small(cotm.CoTMRegressor, early_stopping=True),
             frame,

@@ -20,7 +20,7 @@ from .options import (
     YName,
 )
 from .output import print_json, print_pairs, print_table, say
-from .summary import is_regressor
+from .summary import is_regressor, label_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,6 +71,8 @@ def evaluate(
     truth, predicted = np.asarray(examples.y), classifier.predict(examples.X)
     if is_regressor(classifier):
         report = quantity_scores(classifier.classes_.tolist(), truth, predicted)
+    elif label_columns(classifier) is not None:
+        report = _columns_report(classifier, examples.y, truth, predicted)
     elif predicted.ndim == 2:
         report = label_scores(classifier.classes_, truth, predicted)
     else:
@@ -90,6 +92,37 @@ def _class_report(model: Any, y: NDArray[Any], predicted: NDArray[Any]) -> dict[
     return report
 
 
+def _columns_report(model: Any, y: Any, truth: NDArray[Any], predicted: Any) -> dict[str, Any]:
+    """Of one label for each of several columns; rows count for the columns of which they have
+    labels."""
+    import numpy as np
+
+    from ..reporting.scores import class_scores
+
+    columns, found = label_columns(model), []
+    if truth.shape != predicted.shape:
+        raise ValueError(
+            f"the labels have shape {truth.shape}, but the model predicts one for each of "
+            f"{', '.join(columns.names)}"
+        )
+    known = np.array(
+        [[cell is not None and cell == cell for cell in row] for row in truth.tolist()]
+    )
+    for k, (name, classes) in enumerate(zip(columns.names, columns.classes, strict=True)):
+        rows = np.flatnonzero(known[:, k])
+        if not len(rows):
+            raise ValueError(f"no row has a label in column {name!r}; there is nothing to compare")
+        own = [np.array([*table[rows, k].tolist()]) for table in (truth, predicted)]
+        found.append({"column": name, **class_scores(classes, *own)})
+    right = ((truth.astype(object) == predicted.astype(object)) | ~known).all(axis=1)
+    return {
+        "rows": len(truth),
+        "accuracy": float(np.mean([column["accuracy"] for column in found])),
+        "all_columns_right": float(right.mean()),
+        "columns": found,
+    }
+
+
 def _print_report(report: dict[str, Any]) -> None:
     if "targets" in report:
         print_pairs({"rows": f"{report['rows']:,}", "R²": f"{report['r2']:.4f}"})
@@ -99,6 +132,14 @@ def _print_report(report: dict[str, Any]) -> None:
         )
         return
     pairs = {"rows": f"{report['rows']:,}", "accuracy": f"{report['accuracy']:.2%}"}
+    if "columns" in report:
+        pairs["accuracy"] += " of a column, on average"
+        pairs["rows with all columns right"] = f"{report['all_columns_right']:.2%}"
+        print_pairs(pairs)
+        for column in report["columns"]:
+            print_pairs({"column": column["column"]})
+            _print_report(column)
+        return
     if "labels" in report:
         pairs["accuracy"] += " of all labels"
         pairs["rows with all labels right"] = f"{report['all_labels_right']:.2%}"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .models import is_other, other_facts
+from .models import is_detector, is_other, other_facts
 from .options import AsJson
 from .output import one_line, print_json, print_pairs
 from .summary import file_data, file_size, kind_of, model_data, outputs_title, progress, size
@@ -51,6 +51,10 @@ def _model_data(path: Path) -> dict[str, Any]:
     file = {"format": saved.format, "version": saved.version}
     if is_other(model):
         return {**file_data(path), **file, **other_facts(model)}
+    if is_detector(model):
+        classifier = model_data(model.classifier_)
+        facts = {"class": type(model).__name__, "offset": model.offset_, "classifier": classifier}
+        return {**file_data(path), **file, **facts}
     return {**file_data(path), **file, **model_data(model)}
 
 
@@ -94,10 +98,16 @@ def _model_facts(path: Path) -> dict[str, str]:
         return {"file": file, **other_facts(model)}
     if hasattr(model, "estimators_"):
         return {"file": file, **_composite_facts(model)}
+    if is_detector(model):
+        found = f"{type(model).__name__}, outliers have scores below {model.offset_:g}"
+        return {"file": file, "detector": found, **_classifier_facts(model.classifier_)}
+    return {"file": file, **_classifier_facts(model)}
+
+
+def _classifier_facts(model: Any) -> dict[str, str]:
     facts = {
-        "file": file,
         "class": f"{type(model).__name__} ({kind_of(model).value})",
-        outputs_title(model): _shortened(model.classes_.tolist()),
+        outputs_title(model): _shortened(model.output_names_.tolist()),
         **size(model),
         **progress(model),
         "step": f"{model.step_:,} examples presented",
@@ -115,7 +125,7 @@ def _composite_facts(model: Any) -> dict[str, str]:
     divisors = model.divisors_ or [None] * len(members)
     facts = {
         "class": f"{type(model).__name__} of {len(members)} members",
-        outputs_title(model): _shortened(model.classes_.tolist()),
+        outputs_title(model): _shortened(model.output_names_.tolist()),
         "scale": model.scale,
     }
     for (name, member), divisor in zip(members.items(), divisors, strict=True):

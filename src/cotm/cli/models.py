@@ -11,12 +11,22 @@ def load(path: Path) -> Any:
     from .. import load
 
     model = load(path)
+    if is_detector(model):
+        raise ValueError(
+            f"{path} holds a {type(model).__name__}, which the command line cannot use; read it in "
+            "Python with cotm.load"
+        )
     if is_other(model):
         raise ValueError(
             f"{path} holds a {type(model).__name__}, which predicts no labels; see cotm info, and "
             "cotm generate for a language model, cotm images for one that makes images"
         )
     return model
+
+
+def is_detector(model: Any) -> bool:
+    """Whether it is a detector of outliers."""
+    return hasattr(model, "classifier_")
 
 
 def is_other(model: Any) -> bool:

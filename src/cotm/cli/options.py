@@ -199,8 +199,8 @@ Target = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Column of the labels; several of 0 and 1, as a,b,c, for several labels at once. "
-        "In NPZ files, the array.",
+        help="Column of the labels; several, as a,b,c: of 0 and 1 for several labels at once, of "
+        "others for a label of each. In NPZ files, the array.",
     ),
 ]
 Drop = Annotated[

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .data.examples import Data
 from .data.source import Source
 from .errors import require_polars
-from .summary import is_regressor
+from .summary import is_regressor, label_columns
 from .texts import WRITABLE_KINDS, csv_text, json_lines
 
 if TYPE_CHECKING:
@@ -30,19 +31,25 @@ class Predictions:
             raise ValueError("the model predicts quantities, which have no --proba; see --interval")
         if interval is not None and not is_regressor(model):
             raise ValueError("--interval is for quantities, and the model predicts classes")
-        X, labels = examples.X, [str(label) for label in model.classes_.tolist()]
+        X, labels = examples.X, [str(label) for label in model.output_names_.tolist()]
         self.kept = examples.kept
         predicted = model.predict(X)
-        several = predicted.ndim == 2
+        several, columns = predicted.ndim == 2, label_columns(model)
+        asked = labels if columns is None else [*columns.names]
         self._groups: dict[str, Group] = {
-            "prediction": _by_label(labels, predicted) if several else {None: predicted}
+            "prediction": _by_label(asked, predicted) if several else {None: predicted}
         }
+        if columns is not None and predicted.dtype.kind == "O":
+            typed = {name: np.array([*cells]) for name, cells in self._groups["prediction"].items()}
+            self._groups["prediction"] = typed
         if interval is not None:
             low, high = model.predict_interval(X, coverage=interval)
             for name, bound in (("low", low), ("high", high)):
                 self._groups[name] = _by_label(labels, bound) if several else {None: bound}
         if proba:
-            self._groups["proba"] = _by_label(labels, model.predict_proba(X))
+            found = model.predict_proba(X)
+            found = found if columns is None else np.concatenate(found, axis=1)
+            self._groups["proba"] = _by_label(labels, found)
         if votes:
             self._groups["votes"] = _by_label(labels, model.votes(X))
 

@@ -175,7 +175,7 @@ def _in_words(evidence: Evidence) -> str:
 
 
 def _find_class(model: Any, text: str) -> Any:
-    by_text = {str(value): value for value in model.classes_.tolist()}
+    by_text = {str(value): value for value in model.output_names_.tolist()}
     if text not in by_text:
         raise ValueError(f"the model has no class {text!r}; {suggestion(text, [*by_text])}")
     return by_text[text]

@@ -25,6 +25,11 @@ def is_regressor(model: Any) -> bool:
     return bool(is_regressor(model))
 
 
+def label_columns(model: Any) -> Any:
+    """The columns of labels of a model that predicts one of each; None of others."""
+    return model._now().columns
+
+
 def outputs_title(model: Any) -> str:
     """What the outputs of a model are."""
     if is_regressor(model):
@@ -95,7 +100,8 @@ def model_data(model: Any) -> dict[str, Any]:
         members = model.named_estimators_
         return {
             "class": type(model).__name__,
-            "classes": plain(model.classes_.tolist()),
+            "classes": plain(model.output_names_.tolist()),
+            **_columns_data(model),
             "multilabel": model._multilabel,
             "scale": model.scale,
             "divisors": plain(model.divisors_),
@@ -106,7 +112,8 @@ def model_data(model: Any) -> dict[str, Any]:
     names = getattr(model, "feature_names_in_", None)
     return {
         "class": type(model).__name__,
-        "classes": plain(model.classes_.tolist()),
+        "classes": plain(model.output_names_.tolist()),
+        **_columns_data(model),
         "multilabel": model._multilabel,
         "features": model.n_features_in_,
         "feature_names": None if names is None else names.tolist(),
@@ -124,6 +131,15 @@ def model_data(model: Any) -> dict[str, Any]:
         "margin": model.T_,
         "parameters": plain(model.get_params(deep=False)),
     }
+
+
+def _columns_data(model: Any) -> dict[str, Any]:
+    """The columns of labels, where there are several."""
+    columns = label_columns(model)
+    if columns is None:
+        return {}
+    pairs = zip(columns.names, columns.classes, strict=True)
+    return {"label_columns": {name: plain(classes.tolist()) for name, classes in pairs}}
 
 
 def plain(value: Any) -> Any:

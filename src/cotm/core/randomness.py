@@ -42,6 +42,7 @@ class Purpose(IntEnum):
     TEXT = 11  # contexts of words, words that do not come next, words that are said
     PIXEL = 12  # which windows of an image a pass looks at
     SYMBOL = 16  # which bits of a hypervector stand for a symbol
+    MADE_UP = 24  # which cells made-up rows have
 
 
 def mix64(z: ArrayLike) -> NDArray[np.uint64]:

@@ -59,6 +59,12 @@ class SparseTargets:
         taken = np.arange(starts[-1]) + np.repeat(self.starts[:-1][rows] - starts[:-1], counts)
         return SparseTargets(starts, self.outputs[taken], self.values[taken], self.n_outputs)
 
+    def dense(self) -> NDArray[Any]:
+        """The targets (rows, m), 0 where an output is not asked."""
+        found = np.zeros(self.shape, dtype=self.values.dtype)
+        found[np.repeat(np.arange(len(self)), np.diff(self.starts)), self.outputs] = self.values
+        return found
+
     def row(self, index: int) -> tuple[NDArray[np.bool_], NDArray[Any]]:
         """Which outputs an example asks, and the targets, 0 where it does not, each (m,)."""
         first, last = self.starts[index : index + 2]

@@ -38,8 +38,15 @@ class FittedAttributes:
         return self._now().machine
 
     @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, in the order of the outputs."""
+    def classes_(self) -> NDArray[Any] | list[NDArray[Any]]:
+        """The labels, in the order of the outputs; of several columns of labels a list with those
+        of each."""
+        fitted = self._now()
+        return fitted.classes if fitted.columns is None else [*fitted.columns.classes]
+
+    @property
+    def output_names_(self) -> NDArray[Any]:
+        """What the outputs are called: as the labels, of several columns ``column=label``."""
         return self._now().classes
 
     @property

@@ -99,7 +99,8 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
             (N, features), or with ``patch_shape`` images (N, H, W[, C]) or volumes
             (N, D, H, W[, C]).
         y : array
-            (N,) labels of any type, or (N, m) of 0 and 1 for several labels at once.
+            (N,) labels of any type, (N, m) of 0 and 1 for several labels at once, or several
+            columns of labels, as an array or frame, in which some may be missing.
         sample_weight : array of (N,), optional
             Multiplies the probability that an example gives feedback, up to certainty. An
             example far from its margin gives feedback with probability 1/2 or more, so
@@ -157,7 +158,8 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
     ) -> Self:
         """One pass over the examples in the given order, from where training stands.
 
-        ``classes`` names every label there will be; the first call needs it. How real data
+        ``classes`` names every label there will be, of several columns as a list with those of
+        each; the first call needs it. How real data
         becomes bits is learned from the first call's X.
         """
         with self._alone():
@@ -172,7 +174,7 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
             prepared = prepare(self, X, y, sample_weight, before, classes=classes, whole=False)
             fitted = prepared.fitted
             progress = replace(fitted.progress, until_epoch=fitted.progress.epochs + 1, data=None)
-            plan = basic_plan(self, fitted, shuffle=False)
+            plan = basic_plan(self, fitted, prepared.training.targets, shuffle=False)
             run(replace(fitted, progress=progress), prepared.training, plan)
         return self
 

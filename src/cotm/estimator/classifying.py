@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
+from ..model.label_cells import row_accuracy
 from ..model.labels import read_labels
 from ..model.probabilities import margins_of, probabilities
 from ..reporting import Reporting
@@ -50,14 +51,15 @@ class TsetlinClassifier(Compressing, Reporting, ClassifierMixin, TsetlinEstimato
 
         Returns
         -------
-        array (N,), or (N, outputs) with several labels
+        array (N,), or (N, outputs) with several labels, (N, columns) with columns of labels
             The class with the most votes, the first of equals. With several labels 1 where an
-            output has 0 votes or more.
+            output has 0 votes or more. With columns of labels the class of each column; objects,
+            where columns are of several types.
         """
         fitted = self._now()
         return fitted.outputs.labels(self._votes(fitted, X), fitted.classes)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Tell how sure predictions are, in votes.
 
         Parameters
@@ -69,12 +71,16 @@ class TsetlinClassifier(Compressing, Reporting, ClassifierMixin, TsetlinEstimato
         -------
         float64 (N, outputs), or (N,) with two classes
             The votes; with two classes those for the second less those for the first. With
-            several labels ``votes + 0.5``, whose sign is the prediction.
+            several labels ``votes + 0.5``, whose sign is the prediction. With columns of labels a
+            list of such arrays, one for each column.
         """
         fitted = self._now()
-        return fitted.outputs.scores(self._votes(fitted, X))
+        votes = self._votes(fitted, X)
+        if fitted.columns is not None:
+            return fitted.columns.column_scores(votes)
+        return fitted.outputs.scores(votes)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Predict probabilities: a squashed ranking of the votes.
 
         They are the softmax of votes in units of the margin T (with several labels, the logistic
@@ -93,13 +99,43 @@ class TsetlinClassifier(Compressing, Reporting, ClassifierMixin, TsetlinEstimato
         -------
         float64 (N, outputs)
             In the order of :attr:`classes_`. With several labels each is a probability of its own.
+            With columns of labels a list of such arrays, one for each column.
         """
         fitted = self._now()
         examples = fitted.reader.read(X)
         margins = margins_of(fitted.machine, examples, fitted.outputs, self.n_jobs)
-        return probabilities(margins, fitted.sharpness, fitted.outputs)
+        found = probabilities(margins, fitted.sharpness, fitted.outputs)
+        return found if fitted.columns is None else fitted.columns.split(found)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of examples that are predicted right, with several labels or columns of
+        labels all of them.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, or frame
+            As in :meth:`fit`: (N, features), or images.
+        y : array
+            As in :meth:`fit`. With columns of labels a row counts for those that it has.
+        sample_weight : array of (N,), optional
+            How much each example counts.
+        """
+        fitted = self._now()
+        if fitted.columns is None:
+            return float(super().score(X, y, sample_weight))
+        return row_accuracy(fitted.columns, self._votes(fitted, X), y, sample_weight)
+
+    @property
+    def n_outputs_(self) -> int:
+        """How many columns of labels there are, as scikit-learn's estimators count outputs: 1
+        where each example has one label, and with several labels as many as there are."""
+        fitted = self._now()
+        if fitted.columns is not None:
+            return len(fitted.columns.classes)
+        return len(fitted.classes) if fitted.multilabel else 1
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
         return tags

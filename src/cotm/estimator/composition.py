@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from ..core.checks import check_choice
 from ..explaining.voters import Voter, Voters
 from ..model.joining import SCALES, joined_margin, joined_votes, vote_range
-from ..model.outputs import Outputs, Votes, outputs_for
+from ..model.label_columns import LabelColumns, outputs_for
+from ..model.outputs import Outputs, Votes
 from ..model.probabilities import MeanSharpness
 from .classifying import TsetlinClassifier
 from .validation import eval_pair
@@ -54,11 +55,12 @@ class Composition:
     margins: tuple[int, ...]  # of the members, of all their states that vote
     classes: NDArray[Any]
     multilabel: bool
+    columns: LabelColumns | None = None  # of labels, where y has several
 
     @property
     def outputs(self) -> Outputs:
         """What votes mean."""
-        return outputs_for(self.multilabel)
+        return outputs_for(self.multilabel, self.columns)
 
     @property
     def margin(self) -> int:
@@ -87,7 +89,13 @@ class Composition:
             for member in self.members
         )
         return Voters(
-            members, self.divisors, self.classes, self.multilabel, self.margin, self.sharpness()
+            members,
+            self.divisors,
+            self.classes,
+            self.multilabel,
+            self.margin,
+            self.sharpness(),
+            self.columns,
         )
 
     def sharpness(self) -> MeanSharpness:
@@ -123,7 +131,8 @@ def composed(
     elif scale == "none":
         divisors = None
     known = None if divisors is None else tuple(divisors)
-    return Composition(members, scale, known, margins, first.classes_, first._multilabel)
+    now = first._now()
+    return Composition(members, scale, known, margins, now.classes, now.multilabel, now.columns)
 
 
 def classifier_of(model: Any, name: str) -> TsetlinClassifier:
@@ -205,7 +214,16 @@ def _check_same_outputs(
             f"{one!r} predicts one class and {several!r} several labels; members need the same "
             "outputs"
         )
-    ours, theirs = first.classes_, other.classes_
+    ours, theirs = first.output_names_, other.output_names_
+    columns, others = first._now().columns, other._now().columns
+    if columns is not None or others is not None:
+        if columns != others:
+            raise ValueError(
+                f"{first_name!r} has the outputs {ours.tolist()!r:.200}, but {name!r} "
+                f"{theirs.tolist()!r:.200}, or of other columns or types of labels; members need "
+                "the same, in the same order"
+            )
+        return
     if ours.dtype.kind != theirs.dtype.kind or not np.array_equal(ours, theirs):
         raise ValueError(
             f"{first_name!r} has the classes {ours.tolist()!r:.200}, but {name!r} "

@@ -20,6 +20,7 @@ from ..machine import Machine
 from ..model.compression import Compression
 from ..model.fitted import Fitted, TrainingProgress
 from ..model.judging import Judge
+from ..model.label_cells import places
 from ..model.labels import make_targets, read_labels
 from ..model.outputs import Votes
 from ..model.probabilities import Sharpness
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .classifying import TsetlinClassifier
+    from .composition import Composition
 
 
 class Compressing:
@@ -82,9 +84,10 @@ def compressed(model: TsetlinClassifier, X: Any, y: Any, max_loss: float | None)
     report: dict[str, Any] = {"max_loss": max_loss}
     if max_loss is not None:
         votes = fitted.machine.votes(work.examples, n_jobs=still.n_jobs)
-        targets = targets_of(fitted.classes, fitted.multilabel, votes, y if max_loss else None)
+        targets = targets_of(fitted, votes, y if max_loss else None)
         margin = fitted.machine.parameters.T * fitted.machine.n_states_
-        most = work.measure(Judge(targets, margin))
+        parts = None if fitted.columns is None else fitted.columns.parts
+        most = work.measure(Judge(targets, margin, parts=parts))
         report |= {"examples": len(targets), "right_before": most}
         work.shrink(most - loss_of(max_loss, len(targets)), most)
         report["right_after"] = work.n_right
@@ -108,15 +111,19 @@ def check_loss(max_loss: float | None, X: Any, y: Any) -> None:
         )
 
 
-def targets_of(
-    classes: NDArray[Any], multilabel: bool, votes: Votes, y: Any | None
-) -> NDArray[np.int64]:
-    """What is right: the labels, or without them what is predicted."""
+def targets_of(model: Fitted | Composition, votes: Votes, y: Any | None) -> NDArray[np.int64]:
+    """What is right: the labels, or without them what is predicted; see :class:`Judge`."""
+    multilabel, columns = model.multilabel, model.columns
     if y is None:
+        if columns is not None:
+            return np.column_stack([part.argmax(axis=1) for part in columns.split(votes)])
         return (votes >= 0).astype(np.int64) if multilabel else votes.argmax(axis=1)
     labels = read_labels(y)
     check_consistent_length(votes, labels.values)
-    targets = make_targets(labels, classes)
+    targets = make_targets(labels, model.classes, columns)
+    if columns is not None:
+        return places(labels.as_columns().values, columns)
+    assert isinstance(targets, np.ndarray)
     return targets.astype(np.int64) if multilabel else targets.argmax(axis=1)
 
 

@@ -59,8 +59,9 @@ def compressed_members(now: Composition, X: Any, y: Any, max_loss: float | None)
         check_input(X, names)
         votes = [member.votes(X) for member in now.members]
         total = joined_votes(votes, now.divisors)
-        targets = targets_of(now.classes, now.multilabel, total, y if max_loss else None)
-        most = int(Judge(targets, now.margin)(total)[0].sum())
+        targets = targets_of(now, total, y if max_loss else None)
+        parts = None if now.columns is None else now.columns.parts
+        most = int(Judge(targets, now.margin, parts=parts)(total)[0].sum())
         loss = loss_of(max_loss, len(targets))
     models = []
     for k, member in enumerate(now.members):
@@ -72,7 +73,7 @@ def compressed_members(now: Composition, X: Any, y: Any, max_loss: float | None)
             divisor = None if now.divisors is None else now.divisors[k]
             others = [part for i, part in enumerate(votes) if i != k] or [np.zeros_like(total)]
             theirs = now.divisors and ([d for i, d in enumerate(now.divisors) if i != k] or [1])
-            judge = Judge(targets, now.margin, joined_votes(others, theirs), divisor)
+            judge = Judge(targets, now.margin, joined_votes(others, theirs), divisor, parts)
             before = work.measure(judge)
             work.shrink(most - loss * (k + 1) // len(names), before, scale=False)
             votes[k] = work.votes

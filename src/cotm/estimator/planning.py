@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..backends import TrainingSet
+from ..core.sparse_targets import SparseTargets, Targets
 from ..core.spec import selection_scale
 from ..core.system import format_bytes
 from ..machine import Machine
@@ -26,17 +27,26 @@ if TYPE_CHECKING:
     from .base import TsetlinEstimator
 
 
-def basic_plan(estimator: TsetlinEstimator, fitted: Fitted, *, shuffle: bool) -> FitPlan:
-    """Passes, and nothing else."""
+def basic_plan(
+    estimator: TsetlinEstimator, fitted: Fitted, targets: Targets, *, shuffle: bool
+) -> FitPlan:
+    """Passes over examples with these targets, and nothing else."""
     limits = limits_for(fitted, fitted.edits.constraints)
     return FitPlan(
-        accuracy=partial(fitted.judge.training_accuracy, n_outputs=len(fitted.classes)),
+        accuracy=partial(fitted.judge.training_accuracy, n_outputs=_asked(targets)),
         publish=partial(setattr, estimator, "_fitted"),
         is_published=lambda fitted: estimator.__dict__.get("_fitted") is fitted,
         shuffle=shuffle,
         at_epoch=_at_epoch(estimator, fitted.preset),
         amend=limits.apply if limits else None,
     )
+
+
+def _asked(targets: Targets) -> float:
+    """How many outputs an example asks, on average."""
+    if isinstance(targets, SparseTargets):
+        return len(targets.values) / max(1, len(targets))
+    return targets.shape[1]
 
 
 def _at_epoch(estimator: TsetlinEstimator, preset: str) -> Callable[[Fitted, int], Fitted]:
@@ -50,7 +60,7 @@ def full_plan(estimator: TsetlinEstimator, fitted: Fitted, prepared: Prepared) -
     """Passes with validation, callbacks and progress, as the parameters say."""
     held = prepared.held
     plan = replace(
-        basic_plan(estimator, fitted, shuffle=estimator.shuffle),
+        basic_plan(estimator, fitted, prepared.training.targets, shuffle=estimator.shuffle),
         patience=estimator.patience,
         callbacks=_callbacks(estimator),
         follow=partial(_follow_changes, estimator, estimator.get_params(deep=False))

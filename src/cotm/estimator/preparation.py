@@ -108,7 +108,7 @@ def prepare(
         weight = weight[rows] if len(weight) > 1 else weight
     for callback in estimator.callbacks or ():
         if hasattr(callback, "check"):  # what cannot be done is said before the work
-            callback.check(estimator._parameters_to_save(), known, reader.booleanizer)
+            callback.check(estimator._parameters_to_save(), fitted.classes, reader.booleanizer)
     if whole:
         sample = Sample.of(examples, targets, weight)
     training = fitted.machine.prepare(examples, targets, weight)

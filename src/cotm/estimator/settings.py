@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from ..augmentation import Augmentation
 from ..core.checks import check_choice, check_flag, check_integer, check_number
 from ..core.parameters import OPTIONS, Choice
@@ -14,11 +12,12 @@ from ..machine import Machine
 from ..model.constraints import Constraints
 from ..model.fitted import Fitted, TrainingProgress
 from ..model.inputs import InputReader
+from ..model.label_columns import LabelColumns
 from ..model.outputs import Judge
 from ..model.presets import AUTO, changes_margin, check_preset, is_left, settle
 from ..model.probabilities import Sharpness
 from ..model.schedules import Schedule, at_epoch
-from .tasks import Task
+from .tasks import Outputs, Task
 from .validation import check_scoring
 
 if TYPE_CHECKING:
@@ -101,6 +100,11 @@ def machine_parameters(
     epoch: int = 1,
 ) -> dict[str, Any]:
     """What the machine of an epoch is made with: learning options and where it runs."""
+    if isinstance(judge, LabelColumns) and estimator.negatives not in ("all", AUTO):
+        raise ValueError(
+            f"negatives={estimator.negatives!r} draws one of all classes that an example is not "
+            "of, whatever their column; with several columns of labels set negatives='all'"
+        )
     given = {
         name: at_epoch(option, getattr(estimator, name), epoch)
         for name, option in OPTIONS.items()
@@ -119,17 +123,26 @@ def start(
     reader: InputReader,
     task: Task,
     answers: Any,
-    classes: NDArray[Any],
+    outputs: Outputs,
     preset: str,
 ) -> Fitted:
     """An estimator that has learned nothing yet."""
     assert reader.grid is not None
-    machine = Machine(**machine_parameters(estimator, preset, len(classes), task.judge(answers)))
-    machine.start(reader.grid, len(classes))
+    judge = task.judge(answers, outputs)
+    machine = Machine(**machine_parameters(estimator, preset, len(outputs), judge))
+    machine.start(reader.grid, len(outputs))
     scaling = task.scaling(answers, machine.parameters.T)
-    multilabel = bool(getattr(answers, "multilabel", False))
+    columns = outputs if isinstance(outputs, LabelColumns) else None
     return Fitted(
-        reader, classes, multilabel, machine, TrainingProgress(), Sharpness(), preset, scaling
+        reader,
+        outputs.outputs if isinstance(outputs, LabelColumns) else outputs,
+        columns is None and bool(getattr(answers, "multilabel", False)),
+        machine,
+        TrainingProgress(),
+        Sharpness(),
+        preset,
+        scaling,
+        columns=columns,
     )
 
 

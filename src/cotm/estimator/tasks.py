@@ -8,9 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.sparse_targets import Targets
 from ..files import check_class_names
 from ..machine import Machine
 from ..model.fitted import Fitted
+from ..model.label_cells import classes_of, places
+from ..model.label_columns import LabelColumns, outputs_for
 from ..model.labels import (
     Labels,
     distinct_classes,
@@ -20,7 +23,7 @@ from ..model.labels import (
     require_some_weight,
     warn_about_quantities,
 )
-from ..model.outputs import Judge, outputs_for
+from ..model.outputs import Judge
 from ..model.presets import QUANTITIES
 from ..model.probabilities import JudgedSharpness, Sample, Sharpness, judged
 from ..model.quantities import (
@@ -32,6 +35,9 @@ from ..model.quantities import (
 )
 from .held_out import HeldOut
 
+#: What outputs are called: labels, columns with their labels, or columns of quantities.
+Outputs = NDArray[Any] | LabelColumns
+
 
 class Task(Protocol):
     """How an estimator reads y and what it makes of it. ``answers`` are what y holds, checked."""
@@ -42,11 +48,11 @@ class Task(Protocol):
         """Check y."""
         ...
 
-    def first_classes(self, answers: Any, classes: ArrayLike | None) -> NDArray[Any]:
+    def first_classes(self, answers: Any, classes: Any) -> Outputs:
         """What the outputs are called, in a training that begins."""
         ...
 
-    def same_classes(self, answers: Any, before: Fitted) -> NDArray[Any]:
+    def same_classes(self, answers: Any, before: Fitted) -> Outputs:
         """The same in one that goes on, or a ValueError for other answers than it began with."""
         ...
 
@@ -54,21 +60,21 @@ class Task(Protocol):
         """How quantities become votes, in a training that begins."""
         ...
 
-    def judge(self, answers: Any) -> Judge:
+    def judge(self, answers: Any, classes: Outputs) -> Judge:
         """How good votes are, before there is a scaling."""
         ...
 
-    def targets(self, answers: Any, fitted: Fitted) -> NDArray[Any]:
+    def targets(self, answers: Any, fitted: Fitted) -> Targets:
         """What the machine is to learn, (N, m)."""
         ...
 
     def weights(
-        self, answers: Any, classes: NDArray[Any], sample_weight: ArrayLike | None, estimator: Any
+        self, answers: Any, classes: Outputs, sample_weight: ArrayLike | None, estimator: Any
     ) -> NDArray[np.float64]:
         """Factors per example on its selection probability, or for all."""
         ...
 
-    def check_whole(self, answers: Any, classes: NDArray[Any], weight: NDArray[np.float64]) -> None:
+    def check_whole(self, answers: Any, classes: Outputs, weight: NDArray[np.float64]) -> None:
         """Raise or warn where these are all the data there are, and will not do."""
         ...
 
@@ -86,54 +92,72 @@ class Task(Protocol):
 
 
 class Classification:
-    """y holds labels, one of them or several for each example."""
+    """y holds labels: one for each example, several, or one of each of several columns."""
 
     preset: str | None = None
 
     def read(self, y: Any) -> Labels:
         return read_labels(y)
 
-    def first_classes(self, answers: Labels, classes: ArrayLike | None) -> NDArray[Any]:
+    def first_classes(self, answers: Labels, classes: Any) -> Outputs:
+        if isinstance(classes, LabelColumns):
+            return classes
+        if classes is not None and (answers.several or _is_of_columns(classes)):
+            return _named_columns(answers.as_columns(), classes)
         if classes is not None and not answers.multilabel:
-            known = distinct_classes(np.asarray(classes))
+            known: Outputs = distinct_classes(np.asarray(classes))
         else:
             known = answers.classes()
-        check_class_names(known)
+        for names in known.classes if isinstance(known, LabelColumns) else [known]:
+            check_class_names(names)
         return known
 
-    def same_classes(self, answers: Labels, before: Fitted) -> NDArray[Any]:
-        if answers.multilabel != before.multilabel:
-            raise ValueError("y is of another kind (labels or indicator matrix) than before")
-        _check_names(answers.names, before)
-        return before.classes
+    def same_classes(self, answers: Labels, before: Fitted) -> Outputs:
+        columns = before.columns
+        if columns is not None:
+            if answers.as_columns().several:
+                _check_column_names(answers.names, columns)
+                return columns
+        elif not answers.several and answers.multilabel == before.multilabel:
+            _check_names(answers.names, before)
+            return before.classes
+        raise ValueError(
+            "y is of another kind (labels, columns of labels, or indicator matrix) than before"
+        )
 
     def scaling(self, answers: Labels, margin: int) -> None:
         return None
 
-    def judge(self, answers: Labels) -> Judge:
-        return outputs_for(answers.multilabel)
+    def judge(self, answers: Labels, classes: Outputs) -> Judge:
+        columns = classes if isinstance(classes, LabelColumns) else None
+        return outputs_for(answers.multilabel, columns)
 
-    def targets(self, answers: Labels, fitted: Fitted) -> NDArray[np.uint8]:
-        return make_targets(answers, fitted.classes)
+    def targets(self, answers: Labels, fitted: Fitted) -> Targets:
+        return make_targets(answers, fitted.classes, fitted.columns)
 
     def weights(
         self,
         answers: Labels,
-        classes: NDArray[Any],
+        classes: Outputs,
         sample_weight: ArrayLike | None,
         estimator: Any,
     ) -> NDArray[np.float64]:
         return example_weights(answers, classes, sample_weight, estimator.class_weight)
 
-    def check_whole(
-        self, answers: Labels, classes: NDArray[Any], weight: NDArray[np.float64]
-    ) -> None:
+    def check_whole(self, answers: Labels, classes: Outputs, weight: NDArray[np.float64]) -> None:
         require_some_weight(weight)
         warn_about_quantities(answers, classes)
 
     def check_held(self, answers: Labels, fitted: Fitted) -> None:
-        if answers.multilabel != fitted.multilabel:
-            raise ValueError("its y is of another kind (labels or indicator matrix) than fit's")
+        if fitted.columns is not None:
+            self.same_classes(answers, fitted)
+            places(answers.as_columns().values, fitted.columns)
+            return
+        if answers.several or answers.multilabel != fitted.multilabel:
+            raise ValueError(
+                "its y is of another kind (labels, columns of labels, or indicator matrix) than "
+                "fit's"
+            )
         if fitted.multilabel:
             return
         known = set(fitted.classes.tolist())
@@ -188,7 +212,7 @@ class Regression:
     def scaling(self, answers: Quantities, margin: int) -> Scaling:
         return Scaling.of(answers, margin)
 
-    def judge(self, answers: Quantities) -> Judge:
+    def judge(self, answers: Quantities, classes: Outputs) -> Judge:
         return QuantityJudge(Scaling.of(answers, 1))
 
     def targets(self, answers: Quantities, fitted: Fitted) -> NDArray[np.int32]:
@@ -198,14 +222,14 @@ class Regression:
     def weights(
         self,
         answers: Quantities,
-        classes: NDArray[Any],
+        classes: Outputs,
         sample_weight: ArrayLike | None,
         estimator: Any,
     ) -> NDArray[np.float64]:
         return quantity_weights(answers, sample_weight)
 
     def check_whole(
-        self, answers: Quantities, classes: NDArray[Any], weight: NDArray[np.float64]
+        self, answers: Quantities, classes: Outputs, weight: NDArray[np.float64]
     ) -> None:
         require_some_weight(weight)
 
@@ -231,6 +255,35 @@ def sorted_errors(
     errors = np.sort(np.abs(predicted - values), axis=0)
     errors.flags.writeable = False
     return errors
+
+
+def _is_of_columns(classes: Any) -> bool:
+    """Whether these are the labels of several columns, one list for each."""
+    return (
+        isinstance(classes, list | tuple)
+        and len(classes) > 1
+        and all(np.ndim(part) == 1 and not isinstance(part, str) for part in classes)
+    )
+
+
+def _named_columns(answers: Labels, classes: Any) -> LabelColumns:
+    """Columns whose labels are named before they are seen."""
+    count = answers.values.shape[1] if answers.several else 1
+    if not _is_of_columns(classes) or len(classes) != count:
+        raise ValueError(
+            f"classes={classes!r:.200} must be a list with the labels of each of the columns of "
+            f"y, of which there are {count}"
+        )
+    known = [
+        classes_of(part.tolist() if hasattr(part, "tolist") else [*part], f"classes[{number}]")
+        for number, part in enumerate(classes)
+    ]
+    return LabelColumns.of(answers.names, known)
+
+
+def _check_column_names(names: list[str] | None, columns: LabelColumns) -> None:
+    if names is not None and columns.named and names != [*columns.names]:
+        raise ValueError(f"y has the columns {names}, but training began with {[*columns.names]}")
 
 
 def _check_names(names: list[str] | None, before: Fitted) -> None:

@@ -11,6 +11,7 @@ from sklearn.base import is_regressor
 
 from ..core.checks import check_integer, check_number
 from ..core.examples import Examples
+from ..core.sparse_targets import SparseTargets
 from ..model.labels import make_targets, read_labels
 from ..rules import (
     ClauseSharing,
@@ -80,7 +81,7 @@ class Understanding(FittedAttributes):
             evidence, and a text. The list becomes a table, JSON, LaTeX or HTML by its methods.
         """
         still = self._still()
-        check_label(label, still.classes_.tolist())
+        check_label(label, still.output_names_.tolist())
         firing = None if X is None else still._firing(X, y)
         if X is None and y is not None:
             raise ValueError("y is given without X; pass the examples that have these labels")
@@ -98,7 +99,7 @@ class Understanding(FittedAttributes):
             clauses of all states that vote.
         """
         still = self._still()
-        return clause_sharing(still.memory_ >= 0, still.weights_, still.classes_.tolist())
+        return clause_sharing(still.memory_ >= 0, still.weights_, still.output_names_.tolist())
 
     def rule_overlap(
         self, X: Any, *, most: int = 500, similarity: float = 0.9, pairs: int = 100
@@ -148,7 +149,8 @@ class Understanding(FittedAttributes):
                 raise ValueError(
                     f"X has {len(examples)} examples, but y has {len(labels.values)} labels"
                 )
-            targets = make_targets(labels, fitted.classes)
+            found = make_targets(labels, fitted.classes, fitted.columns)
+            targets = found.dense() if isinstance(found, SparseTargets) else found
         outputs = _outputs(fitted.machine, examples, self.n_jobs)
         return Firing.of(outputs, len(self.memory_), targets)
 

@@ -162,6 +162,7 @@ def _explained(
         patch_votes=parts[0].patches if members is None else None,
         rules=SpokenRules.joined([part.rules for part in parts], voters.divisors),
         multilabel=voters.multilabel,
+        columns=voters.columns,
         unit=voters.unit,
         members=members or {},
         are_bits=all(part.voter.features.are_bits for part in parts),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.checks import check_integer
-from ..model.outputs import outputs_for
+from ..model.label_columns import LabelColumns, outputs_for
 from ..model.probabilities import Sharpness, probabilities
 from ..model.quantities import Scaling
 from .games import Exact, Games
@@ -35,8 +35,8 @@ class Explanation:
     Attributes
     ----------
     classes : array
-        The labels, in the order of the outputs.
-    predictions : array (N,), or (N, outputs) with several labels
+        The labels, in the order of the outputs; of several columns ``column=label``.
+    predictions : array (N,), or (N, outputs) with several labels, (N, columns) with columns of them
         What the model predicts.
     votes : int64 (N, outputs)
         As the model's ``votes``.
@@ -81,6 +81,7 @@ class Explanation:
     _margins: NDArray[np.float64] = field(repr=False)
     _sharpness: Sharpness = field(repr=False)
     is_quantity: bool = field(default=False, repr=False)
+    columns: LabelColumns | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -120,10 +121,13 @@ class Explanation:
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
-        """As the model's ``predict_proba``, (N, outputs); the first time it may take a moment."""
+        """As the model's ``predict_proba``, (N, outputs), of several columns side by side; the
+        first time it may take a moment."""
         if self.is_quantity:
             raise ValueError("quantities have no probabilities; see predictions")
-        return probabilities(self._margins, self._sharpness, outputs_for(self.multilabel))
+        return probabilities(
+            self._margins, self._sharpness, outputs_for(self.multilabel, self.columns)
+        )
 
     def in_quantities(self, scaling: Scaling, states: int) -> Explanation:
         """The same of a regressor, whose outputs are quantities instead of classes."""
@@ -155,7 +159,8 @@ class Explanation:
     def output_of(self, i: int = 0, label: Any = None) -> int:
         """The output that reasons are given for: a label's, or that of what is predicted.
 
-        With several labels it is the one with the most votes, of several quantities the first.
+        With several labels or columns of them it is the one with the most votes, of several
+        quantities the first.
         """
         if label is None and self.is_quantity:
             return 0
@@ -213,9 +218,8 @@ class Explanation:
             )
         chance = float(self.probabilities[i, output])
         said = str(plain(self.classes[output]))
-        predicted = (
-            self.votes[i, output] >= 0 if self.multilabel else (output == self.votes[i].argmax())
-        )
+        outputs = outputs_for(self.multilabel, self.columns)
+        predicted = outputs.predicted(self.votes[[i]])[0, output]
         reasons = self.reasons(i, label, top)
         return sentence(
             said, chance, bool(predicted), reasons, bits=self.are_bits, known=self.has_values
@@ -291,4 +295,6 @@ class Explanation:
 
 
 def _plain_list(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else simple(plain(value))
+    if isinstance(value, np.ndarray):
+        return [simple(plain(part)) for part in value]
+    return simple(plain(value))

@@ -58,6 +58,26 @@ class _OtherClass:
 
 
 @dataclass(frozen=True)
+class _OtherInColumn:
+    """A certain class of a column of labels, whatever the other columns say."""
+
+    goal: _OtherClass
+    part: slice
+
+    def reached(self, votes: Votes) -> NDArray[np.bool_]:
+        return self.goal.reached(votes[:, self.part])
+
+    def distance(self, votes: Votes) -> NDArray[np.int64]:
+        return self.goal.distance(votes[:, self.part])
+
+    def label(self, votes: NDArray[np.int64]) -> Any:
+        return self.goal.label(votes[self.part])
+
+    def text(self, votes: NDArray[np.int64]) -> str:
+        return self.goal.text(votes[self.part])
+
+
+@dataclass(frozen=True)
 class _OtherAnswer:
     """One of several labels is to come, or to go."""
 
@@ -97,6 +117,17 @@ def goal_of(voters: Voters, votes: NDArray[np.int64], label: Any) -> Goal:
             )
         output = labels.index(label)
         return _OtherAnswer(label, output, bool(votes[output] >= 0))
+    if voters.columns is not None:
+        if label is None:
+            raise ValueError(
+                f"this model predicts a label for each of {', '.join(voters.columns.names)}; say "
+                f"by label=... which is to come, one of {labels!r:.200}"
+            )
+        part = voters.columns.part_of(labels.index(label))
+        now, wanted = int(votes[part].argmax()), labels.index(label) - part.start
+        if now == wanted:
+            raise ValueError(f"label={label!r} is what is predicted already; name another")
+        return _OtherInColumn(_OtherClass(voters.classes[part], now, wanted), part)
     if len(labels) < 2:
         raise ValueError(f"the only class there is is {labels[0]!r}; no change leads to another")
     now = int(votes.argmax())

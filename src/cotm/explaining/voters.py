@@ -14,7 +14,8 @@ from ..core.examples import Examples
 from ..exporting.describing import clauses_of
 from ..model.fitted import Fitted
 from ..model.joining import UNIT, joined_votes
-from ..model.outputs import Outputs, Votes, outputs_for
+from ..model.label_columns import LabelColumns, outputs_for
+from ..model.outputs import Outputs, Votes
 from ..model.probabilities import Sharpness
 from .features import Features, features_of
 from .shapley import Pool
@@ -104,18 +105,27 @@ class Voters:
     multilabel: bool
     margin: int
     sharpness: Sharpness
+    columns: LabelColumns | None = None  # of labels, where y has several
 
     @classmethod
     def of(cls, model: Any) -> Voters:
         """A single classifier, which does not go on learning."""
         now = model._now()
         margin = now.machine.parameters.T * now.machine.n_states_
-        return cls((Voter("", model),), None, now.classes, now.multilabel, margin, now.sharpness)
+        return cls(
+            (Voter("", model),),
+            None,
+            now.classes,
+            now.multilabel,
+            margin,
+            now.sharpness,
+            now.columns,
+        )
 
     @property
     def outputs(self) -> Outputs:
         """How votes are read."""
-        return outputs_for(self.multilabel)
+        return outputs_for(self.multilabel, self.columns)
 
     @property
     def unit(self) -> int:

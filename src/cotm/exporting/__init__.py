@@ -40,6 +40,12 @@ def export(description: Description, path: str | os.PathLike[str], **options: An
             f"path={str(path)!r} ends in {path.suffix!r}, which is no format of exports; known "
             f"are {', '.join(ENDINGS)}"
         )
+    if description.label_columns is not None and path.suffix != ".json":
+        raise CannotExportError(
+            f"a {path.suffix} file",
+            f"the model predicts a label for each of {len(description.label_columns)} columns",
+            "export JSON, or train a model for each column",
+        )
     module = importlib.import_module(f".{ENDINGS[path.suffix]}", __name__)
     unknown = sorted({*options} - {*module.OPTIONS})
     if unknown:

@@ -33,6 +33,7 @@ from .description import (
     Edges,
     Gradients,
     ImageInput,
+    LabelColumn,
     Levels,
     Member,
     Quantities,
@@ -66,6 +67,17 @@ def describe(
         margin=int(margin),
         sharpness=known(sharpness),
         quantities=_quantities(first),
+        label_columns=_label_columns(first),
+    )
+
+
+def _label_columns(fitted: Fitted) -> tuple[LabelColumn, ...] | None:
+    columns = fitted.columns
+    if columns is None:
+        return None
+    return tuple(
+        LabelColumn(name, tuple(plain(label) for label in classes))
+        for name, classes in zip(columns.names, columns.classes, strict=True)
     )
 
 

@@ -169,6 +169,14 @@ class Quantities:
 
 
 @dataclass(frozen=True)
+class LabelColumn:
+    """A column of labels: one of its classes is predicted."""
+
+    name: str
+    classes: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
 class Description:
     """A fitted classifier or regressor, or several whose votes are added up.
 
@@ -177,7 +185,9 @@ class Description:
     label with 0 votes or more is predicted. Probabilities are the softmax of
     votes / margin * sharpness, or with ``multilabel`` the logistic function of
     (votes + 0.5) / margin * sharpness. With ``quantities`` the outputs are these instead of
-    classes, without probabilities.
+    classes, without probabilities. With ``label_columns`` each of them has its outputs, one column
+    after the other, and of each the first class with the most votes is predicted; probabilities
+    are the softmax over its outputs.
     """
 
     members: tuple[Member, ...]
@@ -187,6 +197,7 @@ class Description:
     margin: int
     sharpness: float
     quantities: Quantities | None = None
+    label_columns: tuple[LabelColumn, ...] | None = None
 
     @property
     def n_outputs(self) -> int:

@@ -50,7 +50,7 @@ def _member_text(member: dict[str, Any]) -> str:
 
 def as_data(description: Description) -> dict[str, Any]:
     """The description as dictionaries and lists."""
-    quantities = description.quantities
+    quantities, columns = description.quantities, description.label_columns
     return {
         "format": "cotm-export",
         "version": VERSION,
@@ -62,6 +62,7 @@ def as_data(description: Description) -> dict[str, Any]:
         # As text: they may be beyond what doubles hold.
         "divisors": description.divisors and [str(d) for d in description.divisors],
         **({"quantities": dataclasses.asdict(quantities)} if quantities else {}),
+        **({"label_columns": [*map(dataclasses.asdict, columns)]} if columns else {}),
         "members": [_member_data(member) for member in description.members],
     }
 

@@ -3,12 +3,14 @@
 A file is made of a :class:`SavedModel` and becomes one again. ``encode`` and ``decode`` know
 which fields and tensors there are; the modules they use know one kind of thing each, both ways:
 ``parameters``, ``classes``, ``inputs``, ``progress``, ``snapshots``, ``texts``. ``composites``
-puts files of several models into one, a :class:`SavedComposite`. ``upgrade`` brings files of
+puts files of several models into one, a :class:`SavedComposite`, ``detectors`` the file of a
+classifier into that of a :class:`SavedDetector`. ``upgrade`` brings files of
 earlier versions up to date, and ``container`` knows the bytes. ``docs/files.md`` describes the
 format.
 """
 
 from .classes import check_class_names
+from .detectors import SavedDetector
 from .errors import ModelFileError
 from .inputs import same_inputs
 from .loading import load, load_bytes
@@ -22,6 +24,7 @@ __all__ = [
     "READER_PARAMETERS",
     "ModelFileError",
     "SavedComposite",
+    "SavedDetector",
     "SavedMachineModel",
     "SavedModel",
     "check_class_names",

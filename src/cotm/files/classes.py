@@ -1,4 +1,7 @@
-"""Class labels in a model file: a list of texts, numbers or booleans, and their type's name."""
+"""Class labels in a model file: a list of texts, numbers or booleans, and their type's name.
+
+Of several columns of labels there is such a list for each.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.decoding import expect
+from ..core.decoding import expect, expect_keys
+from ..model.label_columns import LabelColumns
 
 #: Characters of a class name. Arrays of texts are as wide as the longest one in every row.
 MAX_CLASS_NAME = 10_000
@@ -82,3 +86,43 @@ def decode_classes(values: Any, type_name: Any, multilabel: bool) -> NDArray[Any
     else:
         expect(bool((classes[:-1] < classes[1:]).all()), "classes are not in order")
     return classes
+
+
+def encode_columns(columns: LabelColumns | None) -> list[dict[str, Any]] | None:
+    """The columns of labels: their names, and the labels of each. None: there are no columns."""
+    if columns is None:
+        return None
+    found = []
+    for name, classes in zip(columns.names, columns.classes, strict=True):
+        labels, type_name = encode_classes(classes)
+        called = name if columns.named else None
+        found.append({"name": called, "classes": labels, "classes_type": type_name})
+    return found
+
+
+def decode_columns(encoded: Any, outputs: Any, outputs_type: Any) -> LabelColumns | None:
+    """What ``encode_columns`` encoded, for the outputs of these names; all may be hostile."""
+    if encoded is None:
+        return None
+    expect(isinstance(encoded, list) and len(encoded) >= 2, "it has fewer than two label columns")
+    names, classes = [], []
+    for column in encoded:
+        expect_keys(column, ("name", "classes", "classes_type"), "a column of labels")
+        name = column["name"]
+        expect(
+            name is None or (isinstance(name, str) and len(name) <= MAX_CLASS_NAME),
+            f"a column of labels has the name {name!r:.100}",
+        )
+        names.append(name)
+        classes.append(decode_classes(column["classes"], column["classes_type"], multilabel=False))
+    expect(len({name is None for name in names}) == 1, "some columns of labels have no name")
+    count = sum(map(len, classes))
+    longest = max(len(str(label)) for part in classes for label in (part[0], *part.tolist()))
+    longest += max(len(name or "") for name in names) + 1
+    expect(count * longest <= MAX_CLASS_TEXT, "names of outputs are too long")
+    columns = LabelColumns.of(None if names[0] is None else names, classes)
+    expect(
+        outputs_type == "str" and columns.outputs.tolist() == outputs,
+        "its outputs are not the labels of its columns",
+    )
+    return columns

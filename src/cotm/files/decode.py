@@ -14,7 +14,7 @@ from ..model.fitted import Fitted
 from ..model.inputs import QUANTITY_BITS
 from ..model.presets import PRESETS
 from ..model.probabilities import Sharpness
-from .classes import decode_classes
+from .classes import decode_classes, decode_columns
 from .compression import decode_compression
 from .container import Tensors
 from .edits import TENSORS as EDITED
@@ -59,6 +59,7 @@ FIELDS = (
     "scaling",
     "edits",
     "compression",
+    "label_columns",
     "bit_features",
 )
 MAX_VERSION = 100
@@ -109,11 +110,15 @@ def decode_header(header: dict[str, Any], booleanizer: Any) -> SavedModel:
     regression = KINDS[kind].get("regression", False)
     expect((scaling is not None) == regression, "its scaling does not fit its class")
     expect(not (multilabel and regression), "quantities are no labels")
+    columns = decode_columns(header["label_columns"], header["classes"], header["classes_type"])
+    expect(columns is None or not (multilabel or regression), "columns of labels are no quantities")
     reader = decode_reader(kind, parameters, header, booleanizer)
     reader.number_bits = QUANTITY_BITS if regression else None
     fitted = Fitted(
         reader=reader,
-        classes=decode_names(header["classes"], header["classes_type"])
+        classes=columns.outputs
+        if columns is not None
+        else decode_names(header["classes"], header["classes_type"])
         if regression
         else decode_classes(header["classes"], header["classes_type"], multilabel),
         multilabel=multilabel,
@@ -123,6 +128,7 @@ def decode_header(header: dict[str, Any], booleanizer: Any) -> SavedModel:
         preset=str(check_choice("preset", header["preset"], tuple(PRESETS))),
         scaling=scaling,
         compression=decode_compression(header["compression"]),
+        columns=columns,
     )
     return SavedModel(kind, parameters, fitted, version=version)
 

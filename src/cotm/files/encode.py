@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .classes import encode_classes
+from .classes import encode_classes, encode_columns
 from .compression import encode_compression
 from .container import Tensors
 from .edits import encode_edits
@@ -69,6 +69,7 @@ def encode(saved: SavedModel) -> tuple[dict[str, Any], Tensors]:
         "scaling": encode_scaling(fitted.scaling),
         "edits": edits,
         "compression": encode_compression(fitted.compression),
+        "label_columns": encode_columns(fitted.columns),
         **encode_bit_features(fitted.reader),
     }
     header, texts = fold(header)

@@ -13,13 +13,14 @@ from ..core.decoding import DamagedError, UnknownError
 from .composites import COMPOSITE, decode_composite
 from .container import Tensors, read_container, unpack
 from .decode import decode
+from .detectors import DETECTOR, SavedDetector, decode_detector
 from .errors import ModelFileError
 from .machine_models import MACHINE_MODELS, SavedMachineModel, decode_machine_model
 from .saved_model import SavedComposite, SavedModel
 
 Model = TypeVar("Model")
 #: What a file may hold.
-Saved = SavedModel | SavedComposite | SavedMachineModel
+Saved = SavedModel | SavedComposite | SavedDetector | SavedMachineModel
 
 _logger = logging.getLogger(__name__)
 
@@ -48,6 +49,8 @@ def _load(
         version = header.get("cotm")
         if header.get("class") == COMPOSITE:
             model = restore(decode_composite(header, tensors))
+        elif header.get("class") == DETECTOR:
+            model = restore(decode_detector(header, tensors))
         elif header.get("class") in MACHINE_MODELS:
             model = restore(decode_machine_model(header, tensors))
         else:

@@ -15,6 +15,7 @@ from .classes import check_class_names, decode_classes, encode_classes
 from .composites import check_composite_header, encode_composite
 from .container import check_header_text, pack
 from .decode import decode_header
+from .detectors import SavedDetector, decode_detector, encode_detector
 from .encode import encode
 from .errors import not_saveable
 from .inputs import encode_booleanizer
@@ -26,12 +27,15 @@ from .texts import unfold
 _logger = logging.getLogger(__name__)
 
 
-def save(saved: SavedModel | SavedComposite, path: str | os.PathLike[str]) -> None:
+def save(saved: SavedModel | SavedComposite | SavedDetector, path: str | os.PathLike[str]) -> None:
     """Write a model; the file appears whole or not at all.
 
     What :func:`cotm.files.load` would refuse is not written.
     """
-    data = _packed_composite(saved) if isinstance(saved, SavedComposite) else _packed(saved)
+    if isinstance(saved, SavedDetector):
+        data = _packed_detector(saved)
+    else:
+        data = _packed_composite(saved) if isinstance(saved, SavedComposite) else _packed(saved)
     replace_file(Path(path), data, "the model")
     _logger.info("saved %s, %d bytes", path, len(data), extra={"file": os.fspath(path)})
 
@@ -54,6 +58,16 @@ def _packed_composite(saved: SavedComposite) -> bytes:
     header, tensors = encode_composite(saved, [_packed(member) for member in saved.members])
     try:
         check_composite_header(json.loads(json.dumps(header)))
+    except (ValueError, TypeError) as error:
+        raise not_saveable(error) from error
+    return pack(json.dumps(header), tensors)
+
+
+def _packed_detector(saved: SavedDetector) -> bytes:
+    """The bytes of a file with a detector of outliers."""
+    try:
+        header, tensors = encode_detector(saved, _packed(saved.classifier))
+        decode_detector(json.loads(json.dumps(header)), tensors)
     except (ValueError, TypeError) as error:
         raise not_saveable(error) from error
     return pack(json.dumps(header), tensors)

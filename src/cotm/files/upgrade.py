@@ -29,6 +29,7 @@ LATER_FIELDS: dict[str, Any] = {
     "scaling": None,
     "edits": None,
     "compression": None,
+    "label_columns": None,
 }
 
 #: Options that came after the first files of format 1, and the value that trains like before.

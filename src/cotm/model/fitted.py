@@ -12,7 +12,8 @@ from ..core.state import Snapshot
 from ..machine import Machine
 from .edits import Edits
 from .inputs import InputReader
-from .outputs import Judge, Outputs, outputs_for
+from .label_columns import LabelColumns, outputs_for
+from .outputs import Judge, Outputs
 from .probabilities import Sharpness
 from .quantities import QuantityJudge, Scaling
 from .resuming import NOT_SCORED, has_other_judges
@@ -116,7 +117,7 @@ class Fitted:
     """What a classifier has learned. Its machine goes on learning; the rest does not change."""
 
     reader: InputReader
-    classes: NDArray[Any]  # of quantities the names or numbers of y's columns
+    classes: NDArray[Any]  # the outputs: of quantities names or numbers of y's columns
     multilabel: bool
     machine: Machine
     progress: TrainingProgress
@@ -126,12 +127,13 @@ class Fitted:
     edits: Edits = field(default_factory=Edits)  # by hand
     errors: NDArray[np.float64] | None = None  # of quantities predicted for held-out examples
     compression: dict[str, Any] | None = None  # how it was made smaller
+    columns: LabelColumns | None = None  # of labels, where y has several
 
     @property
     def outputs(self) -> Outputs:
         """What votes for classes mean."""
         assert self.scaling is None
-        return outputs_for(self.multilabel)
+        return outputs_for(self.multilabel, self.columns)
 
     @property
     def judge(self) -> Judge:

@@ -16,7 +16,10 @@ from sklearn.utils.validation import _check_sample_weight
 from ..core.checks import check_number
 from ..core.gpu_arrays import to_host
 from ..core.randomness import split_order
+from ..core.sparse_targets import SparseTargets, Targets
 from ..core.system import available_memory, format_bytes
+from .label_cells import column_classes, label_cells, places
+from .label_columns import LabelColumns
 from .outputs import Judge
 
 #: More classes than these, with fewer rows of each than those, are rather a quantity.
@@ -27,17 +30,28 @@ _LARGE = 10_000_000
 
 
 class Labels(NamedTuple):
-    """Checked labels: (N,) of any type, or (N, m) of 0 and 1 with names for the columns."""
+    """Checked labels: (N,) of any type, (N, m) of 0 and 1 with names for the columns, or several
+    columns of labels (N, columns), None where one is missing."""
 
     values: NDArray[Any]
     multilabel: bool
     names: list[str] | None = None
+    several: bool = False  # columns of labels
 
-    def classes(self) -> NDArray[Any]:
+    def classes(self) -> NDArray[Any] | LabelColumns:
         """The distinct labels, sorted; of an indicator matrix its columns' names or numbers."""
+        if self.several:
+            return column_classes(self.values, self.names)
         if self.multilabel:
             return np.arange(self.values.shape[1]) if self.names is None else np.array(self.names)
         return distinct_classes(self.values)
+
+    def as_columns(self) -> Labels:
+        """The same as columns of labels, where that is what a model has learned: 0 and 1 may be
+        all that there is of them."""
+        if not self.multilabel:
+            return self
+        return self._replace(values=self.values.astype(object), multilabel=False, several=True)
 
 
 def read_labels(y: Any) -> Labels:
@@ -45,6 +59,10 @@ def read_labels(y: Any) -> Labels:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     names = list(getattr(y, "columns", ()))
+    has_names = bool(names) and all(isinstance(name, str) for name in names)
+    cells = label_cells(y)
+    if cells is not None and len(cells):
+        return Labels(cells, False, names if has_names else None, several=True)
     if scipy.sparse.issparse(y):
         y = y.toarray()
     y = np.asarray(to_host(y))
@@ -65,13 +83,7 @@ def read_labels(y: Any) -> Labels:
             "convert them all to text or all to numbers"
         ) from error
     if kind == "multilabel-indicator":
-        has_names = bool(names) and all(isinstance(name, str) for name in names)
         return Labels(y.astype(np.uint8), True, names if has_names else None)
-    if kind == "multiclass-multioutput":
-        raise ValueError(
-            "y has several columns that are not 0 and 1; pass one label per row, or an indicator "
-            "matrix with a column of 0 and 1 per label"
-        )
     return Labels(column_or_1d(y, warn=True), False)
 
 
@@ -110,14 +122,22 @@ def _is_missing(cell: Any) -> bool:
     )
 
 
-def warn_about_quantities(labels: Labels, classes: NDArray[Any]) -> None:
+def warn_about_quantities(labels: Labels, classes: NDArray[Any] | LabelColumns) -> None:
     """Numbers with many values are mostly quantities, and each value becomes a class."""
-    few = len(labels.values) < _ROWS_OF_A_CLASS * len(classes)
-    if labels.values.dtype.kind in "iuf" and len(classes) > _MANY_CLASSES and few:
+    if labels.multilabel:
+        return
+    columns = classes.classes if isinstance(classes, LabelColumns) else (classes,)
+    for number, known in enumerate(columns):
+        few = len(labels.values) < _ROWS_OF_A_CLASS * len(known)
+        if known.dtype.kind not in "iuf" or len(known) <= _MANY_CLASSES or not few:
+            continue
+        called = "y"
+        if isinstance(classes, LabelColumns):
+            called = f"column {classes.names[number]!r} of y"
         warnings.warn(
-            f"y is a number with {len(classes)} different values in {len(labels.values)} rows, "
-            "and each becomes a class of its own; if it is a quantity, turn it into a few ranges "
-            "first, for example with pandas.cut, or use a regressor",
+            f"{called} is a number with {len(known)} different values in {len(labels.values)} "
+            "rows, and each becomes a class of its own; if it is a quantity, turn it into a few "
+            "ranges first, for example with pandas.cut, or use a regressor",
             UserWarning,
             stacklevel=4,
         )
@@ -133,8 +153,11 @@ def distinct_classes(y: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
-def make_targets(labels: Labels, classes: NDArray[Any]) -> NDArray[np.uint8]:
-    """Targets (N, m): one-hot, or the indicator matrix itself."""
+def make_targets(
+    labels: Labels, classes: NDArray[Any], columns: LabelColumns | None = None
+) -> Targets:
+    """Targets (N, m): one-hot, or the indicator matrix itself; with ``columns`` of every column.
+    The outputs of a column are not asked where its label is missing."""
     y = labels.values
     needed = len(y) * len(classes)
     available = available_memory() if needed > _LARGE else None
@@ -143,6 +166,13 @@ def make_targets(labels: Labels, classes: NDArray[Any]) -> NDArray[np.uint8]:
             f"y has {len(classes)} classes, so the targets of {len(y)} examples need "
             f"{format_bytes(needed)}, but {format_bytes(available)} are available; "
             "is it really a column of labels?"
+        )
+    if columns is not None:
+        return _column_targets(labels, columns)
+    if labels.several:
+        raise ValueError(
+            f"y has {y.shape[1]} columns of labels, but training began with "
+            "other labels; pass y in the same form"
         )
     if labels.multilabel:
         if y.shape[1] != len(classes):
@@ -161,12 +191,33 @@ def make_targets(labels: Labels, classes: NDArray[Any]) -> NDArray[np.uint8]:
     return targets
 
 
+def _column_targets(labels: Labels, columns: LabelColumns) -> Targets:
+    labels = labels.as_columns()
+    if not labels.several:
+        raise ValueError(
+            f"y has one label per row, but the model has the columns {', '.join(columns.names)}; "
+            "pass one column for each"
+        )
+    found = places(labels.values, columns)
+    firsts = np.array([part.start for part in columns.parts])
+    targets = np.zeros((len(found), len(columns)), dtype=np.uint8)
+    rows, numbers = np.nonzero(found >= 0)
+    targets[rows, (firsts + found)[rows, numbers]] = 1
+    if len(rows) == found.size:
+        return targets
+    sizes = [len(classes) for classes in columns.classes]
+    return SparseTargets.where(np.repeat(found >= 0, sizes, axis=1), targets)
+
+
 #: Feedback is lowered at most this many times so that a rare class can count more.
 _MOST_LOWERED = 10.0
 
 
 def example_weights(
-    labels: Labels, classes: NDArray[Any], sample_weight: ArrayLike | None, class_weight: Any
+    labels: Labels,
+    classes: NDArray[Any] | LabelColumns,
+    sample_weight: ArrayLike | None,
+    class_weight: Any,
 ) -> NDArray[np.float64]:
     """Factors per example on its selection probability, or for all; see ``selection_scale``."""
     y = labels.values
@@ -178,14 +229,23 @@ def example_weights(
     if class_weight is None:
         return weight
     largest = 1.0
-    if labels.multilabel:
+    if labels.multilabel or labels.several:
         if class_weight != "balanced":
             raise ValueError(
                 f"class_weight={class_weight!r}, but with several labels at once it must be "
                 "'balanced' or None; pass sample_weight for anything else"
             )
+        if isinstance(classes, LabelColumns):
+            found = places(labels.as_columns().values, classes)
+            if (found < 0).any():
+                raise ValueError(
+                    "class_weight='balanced' needs every label of every column, and y has missing "
+                    "ones; pass sample_weight"
+                )
+            y = found
         factor = compute_sample_weight(class_weight, y)
     else:
+        assert not isinstance(classes, LabelColumns)
         by_class = _class_factors(class_weight, y, classes)
         factor = by_class[np.searchsorted(classes, y)]
         counted = by_class if isinstance(class_weight, dict) else factor
@@ -236,7 +296,7 @@ def require_some_weight(weight: NDArray[np.float64]) -> None:
 
 
 def split_validation(
-    seed: int, targets: NDArray[Any], fraction: float, judge: Judge
+    seed: int, targets: Any, fraction: float, judge: Judge
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows to train on and rows to hold out."""
     order = split_order(seed, len(targets))

@@ -1,6 +1,6 @@
 """What an output's votes mean: each output is a class of its own, or a label beside others.
 
-Outputs that are quantities are in ``quantities.py``.
+Several columns of classes are in ``label_columns.py``, quantities in ``quantities.py``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from ..backends import TrainCounts
+from ..core.sparse_targets import Targets
 
 Votes = NDArray[np.int64]  # (rows, outputs)
-Targets = NDArray[np.uint8]  # (rows, outputs), 0 or 1
 
 
 class Judge(Protocol):
@@ -24,23 +24,24 @@ class Judge(Protocol):
         """The factor ``e`` where it is "auto"."""
         ...
 
-    def training_accuracy(self, counts: TrainCounts, n_examples: int, n_outputs: int) -> float:
+    def training_accuracy(self, counts: TrainCounts, n_examples: int, n_outputs: float) -> float:
         """How good the votes before each update of a pass were; at best 1."""
         ...
 
-    def accuracy(self, votes: Votes, targets: NDArray[Any], states: int = 1) -> float:
+    def accuracy(self, votes: Votes, targets: Any, states: int = 1) -> float:
         """How good the votes of so many states together are; at best 1."""
         ...
 
     def rows_to_hold_out(
-        self, order: NDArray[np.int64], targets: NDArray[Any], fraction: float
+        self, order: NDArray[np.int64], targets: Any, fraction: float
     ) -> NDArray[np.int64]:
         """The first rows of an order that make up a fraction."""
         ...
 
 
 class Outputs(Judge, Protocol):
-    """How votes for classes are read: as :class:`OneLabel` or :class:`SeveralLabels`."""
+    """How votes for classes are read: as :class:`OneLabel`, :class:`SeveralLabels` or
+    :class:`cotm.model.label_columns.LabelColumns`."""
 
     def labels(self, votes: Votes, classes: NDArray[Any]) -> NDArray[Any]:
         """What is predicted."""
@@ -48,6 +49,10 @@ class Outputs(Judge, Protocol):
 
     def scores(self, votes: Votes) -> NDArray[np.float64]:
         """Confidence, as scikit-learn's ``decision_function`` has it."""
+        ...
+
+    def predicted(self, votes: Votes) -> NDArray[np.bool_]:
+        """Which outputs are predicted, (rows, outputs)."""
         ...
 
     def in_margins(self, votes: Votes, margin: int) -> NDArray[np.float64]:
@@ -80,6 +85,9 @@ class OneLabel:
         scores = votes.astype(np.float64)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
+    def predicted(self, votes: Votes) -> NDArray[np.bool_]:
+        return np.asarray(votes.argmax(axis=1)[:, None] == np.arange(votes.shape[1]))
+
     def in_margins(self, votes: Votes, margin: int) -> NDArray[np.float64]:
         return np.asarray(votes / margin)
 
@@ -98,7 +106,7 @@ class OneLabel:
         ranked = np.partition(margins, -2, axis=1)
         return float((ranked[:, -1] - ranked[:, -2]).mean())
 
-    def training_accuracy(self, counts: TrainCounts, n_examples: int, n_outputs: int) -> float:
+    def training_accuracy(self, counts: TrainCounts, n_examples: int, n_outputs: float) -> float:
         return counts.hits / n_examples
 
     def accuracy(self, votes: Votes, targets: NDArray[Any], states: int = 1) -> float:
@@ -126,6 +134,9 @@ class SeveralLabels:
     def scores(self, votes: Votes) -> NDArray[np.float64]:
         return votes.astype(np.float64) + 0.5
 
+    def predicted(self, votes: Votes) -> NDArray[np.bool_]:
+        return np.asarray(votes >= 0)
+
     def in_margins(self, votes: Votes, margin: int) -> NDArray[np.float64]:
         return np.asarray((votes + 0.5) / margin)
 
@@ -140,7 +151,7 @@ class SeveralLabels:
     def distance(self, margins: NDArray[np.float64]) -> float:
         return float(np.abs(margins).mean())
 
-    def training_accuracy(self, counts: TrainCounts, n_examples: int, n_outputs: int) -> float:
+    def training_accuracy(self, counts: TrainCounts, n_examples: int, n_outputs: float) -> float:
         return counts.correct / (n_examples * n_outputs)
 
     def accuracy(self, votes: Votes, targets: NDArray[Any], states: int = 1) -> float:
@@ -151,8 +162,3 @@ class SeveralLabels:
         self, order: NDArray[np.int64], targets: NDArray[Any], fraction: float
     ) -> NDArray[np.int64]:
         return order[: max(1, round(fraction * len(order)))]
-
-
-def outputs_for(multilabel: bool) -> Outputs:
-    """The way of reading votes."""
-    return SeveralLabels() if multilabel else OneLabel()

@@ -18,6 +18,7 @@ from scipy.optimize import minimize_scalar
 from ..backends.threads import step_nanoseconds
 from ..core.examples import ChangingExamples, Examples
 from ..core.forks import Lock
+from ..core.sparse_targets import Targets
 from ..machine import Machine
 from .labels import split_validation
 from .outputs import Outputs
@@ -42,7 +43,7 @@ class Sample:
     """Some of the examples that a machine was trained on."""
 
     examples: Examples
-    targets: NDArray[np.uint8]
+    targets: Targets
     weight: NDArray[np.float64]  # per example, or for all; see spec.selection_scale
     taken_from: int  # so many examples
 
@@ -50,11 +51,11 @@ class Sample:
     def of(
         cls,
         examples: Examples | ChangingExamples,
-        targets: NDArray[np.uint8],
+        targets: Targets,
         weight: NDArray[np.float64],
     ) -> Sample:
         most = max(_USUAL_ROWS, min(_MOST_ROWS, int(_SHARE * len(examples))))
-        count = min(len(examples), most, max(1, _MOST_BYTES // targets[0].size))
+        count = min(len(examples), most, max(1, _MOST_BYTES // targets.shape[1]))
         if not hasattr(getattr(examples, "bits", None), "indptr"):
             count = min(count, max(1, _MOST_BYTES // int(np.prod(examples.grid.image_shape))))
         rows = np.linspace(0, len(examples) - 1, count).astype(np.int64)
@@ -103,7 +104,7 @@ class JudgedSharpness(Sharpness):
     """
 
     def __init__(
-        self, machine: Machine, examples: Examples, targets: NDArray[np.uint8], outputs: Outputs
+        self, machine: Machine, examples: Examples, targets: Targets, outputs: Outputs
     ) -> None:
         super().__init__()
         self._told = machine, examples, targets, outputs
@@ -143,9 +144,7 @@ def known(sharpness: Sharpness) -> float:
     return _USUAL if value is None else value
 
 
-def judged(
-    machine: Machine, examples: Examples, targets: NDArray[np.uint8], outputs: Outputs
-) -> Sharpness:
+def judged(machine: Machine, examples: Examples, targets: Targets, outputs: Outputs) -> Sharpness:
     """The sharpness learned from examples that the machine was not trained on."""
     margins = margins_of(machine, examples, outputs)
     return Sharpness(_most_likely(margins, targets, outputs))
@@ -159,9 +158,7 @@ def margins_of(
     return outputs.in_margins(votes, machine.parameters.T * states)
 
 
-def _most_likely(
-    margins: NDArray[np.float64], targets: NDArray[np.uint8], outputs: Outputs
-) -> float:
+def _most_likely(margins: NDArray[np.float64], targets: Targets, outputs: Outputs) -> float:
     """The factor under which the targets are most likely."""
     doubt = 1.0 / (len(targets) + 2)  # that no error was seen does not mean there is none
 

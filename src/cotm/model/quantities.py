@@ -103,7 +103,7 @@ class QuantityJudge:
     def default_e(self, n_outputs: int) -> float:
         return 1.0
 
-    def training_accuracy(self, counts: TrainCounts, n_examples: int, n_outputs: int) -> float:
+    def training_accuracy(self, counts: TrainCounts, n_examples: int, n_outputs: float) -> float:
         """Of the distance from the median, the share that the votes of a pass explained.
 
         It is scikit-learn's ``d2_absolute_error_score`` of all outputs together, in votes.

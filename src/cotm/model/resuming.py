@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..core.examples import Examples
 from ..core.gpu_arrays import on_device_of, to_host
+from ..core.sparse_targets import SparseTargets, Targets
 from .augmented import AugmentedImages
 
 #: What is said of the changes of examples that are trained on as they are.
@@ -53,12 +54,12 @@ DATA_TYPES = {
 
 def describe_data(
     examples: Examples | AugmentedImages,
-    targets: NDArray[Any],
+    targets: Targets,
     weight: NDArray[np.float64],
     *,
     shuffle: bool,
     held_out: float,
-    eval_set: tuple[Examples, NDArray[Any]] | None = None,
+    eval_set: tuple[Examples, Targets] | None = None,
     scoring: str = NOT_SCORED,
     like: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -124,11 +125,13 @@ def _digest(*arrays: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _digest_targets(targets: NDArray[Any]) -> str:
+def _digest_targets(targets: Targets) -> str:
+    if isinstance(targets, SparseTargets):
+        return _digest(targets.starts, targets.outputs, targets.values)
     return _digest(np.packbits(targets) if targets.dtype == np.uint8 else targets)
 
 
-def _digest_eval_set(eval_set: tuple[Examples, NDArray[Any]] | None, like: str | None) -> str:
+def _digest_eval_set(eval_set: tuple[Examples, Targets] | None, like: str | None) -> str:
     if eval_set is None:
         return NO_EVAL_SET
     examples, targets = eval_set

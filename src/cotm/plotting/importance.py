@@ -47,7 +47,7 @@ class ImportanceDisplay(Display):
         if label is None:
             values, title = estimator.feature_importances_, "importance"
         else:
-            output = output_of(estimator.classes_, label)
+            output = output_of(estimator.output_names_, label)
             values, title = estimator.class_importances_[:, output], f"importance for {label}"
         return cls(values, names_of(estimator, len(values)), title=title, top=top).plot(ax)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..reporting.scores import calibration, class_scores
+from ..reporting.scores import calibration, class_scores, require_one_column
 from .drawing import FOR, NEUTRAL, Display
 
 
@@ -29,6 +29,7 @@ class ConfusionDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> ConfusionDisplay:
         """Of a fitted classifier of one label a row, on examples."""
+        require_one_column(estimator)
         scores = class_scores(estimator.classes_, np.asarray(y), estimator.predict(X))
         found = scores["confusion_matrix"]
         return cls(np.array(found["true_by_predicted"]), found["labels"]).plot(ax)
@@ -74,6 +75,7 @@ class CalibrationDisplay(Display):
         cls, estimator: Any, X: Any, y: Any, *, ax: Any = None
     ) -> CalibrationDisplay:
         """Of a fitted classifier, on examples that it was not trained on."""
+        require_one_column(estimator)
         found = calibration(
             estimator.classes_, np.asarray(y), estimator.predict(X), estimator.predict_proba(X)
         )

@@ -27,7 +27,7 @@ from .examples import as_data, chosen_rows, take
 from .facts import card, learning_curves, members_of, parameters, what_it_is
 from .importance import importance
 from .quantities import points, quantity_scores, target_names
-from .scores import calibration, class_scores, label_scores
+from .scores import calibration, class_scores, label_scores, require_one_column
 from .words import rules_in_words
 
 
@@ -55,6 +55,7 @@ class ReportData:
 
 def gather(model: Any, X: Any, y: Any, options: Options) -> ReportData:
     """The data of a report. ``model`` is one that does not change any more."""
+    require_one_column(model)
     inputs = "raw" if all(map(_reads_raw, members_of(model).values())) else "bits"
     description: Description = model._description(inputs)
     check_javascript(description)

@@ -11,6 +11,17 @@ from numpy.typing import NDArray
 _BINS = 10
 
 
+def require_one_column(model: Any) -> None:
+    """Raise ValueError for a model that predicts a label for each of several columns."""
+    columns = model._now().columns
+    if columns is not None:
+        raise ValueError(
+            f"the model predicts a label for each of {len(columns.names)} columns "
+            f"({', '.join(columns.names)}), and this shows a single one; train a model for one "
+            "column alone, or compare predict(X) with y column by column"
+        )
+
+
 def class_scores(classes: NDArray[Any], y: NDArray[Any], predicted: NDArray[Any]) -> dict[str, Any]:
     """Of one label a row. Labels that the model does not know count as wrong."""
     from sklearn.metrics import confusion_matrix

@@ -24,7 +24,7 @@ class Firing:
 
     @classmethod
     def of(
-        cls, parts: Iterable[NDArray[Any]], n_clauses: int, targets: NDArray[np.uint8] | None
+        cls, parts: Iterable[NDArray[Any]], n_clauses: int, targets: NDArray[Any] | None
     ) -> Firing:
         """Counts of clause outputs (rows, n), which come some rows at a time."""
         count = np.zeros(n_clauses, dtype=np.int64)

@@ -39,6 +39,17 @@ def value_text(value: Any) -> str:
     return name_text(text) if "," not in text else repr(text)
 
 
+def label_text(label: Any) -> str:
+    """A label that votes go to. That of a column is written as it is called, ``column=label``:
+    where there are votes nothing is compared."""
+    if isinstance(label, str) and "," not in label:
+        column, equals, own = label.partition("=")
+        bare = name_text(column) == column and own.isprintable() and not _SPECIAL.search(own)
+        if equals and bare:
+            return label
+    return value_text(label)
+
+
 def threshold_text(value: float, text: str) -> tuple[str, bool]:
     """A threshold in words, and whether it stands for the next float above the threshold.
 

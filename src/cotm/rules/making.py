@@ -54,7 +54,7 @@ def rules(
     weights = model.weights_ if weights is None else weights
     tolerance = model.machine_.parameters.tolerance
     features = feature_descriptions(model)
-    labels = [_plain(value) for value in model.classes_]
+    labels = [_plain(value) for value in model.output_names_]
     names = getattr(model, "feature_names_in_", ())
     tests = ClauseTests(features, included, names, apart=tolerance > 1)
     groups, votes = _voting(tests, included, weights.astype(np.int64), graded=tolerance > 1)

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Sequence
 
-from .grammar import value_text
+from .grammar import label_text
 from .rule import MemberRule, Rule
 
 #: A page is no place for thousands of rules.
@@ -54,7 +54,7 @@ def _cells(rules: Sequence[Rule]) -> tuple[list[str], list[list[str]]]:
         if labelled and evidence is not None:
             best = max(rule.weights, key=rule.weights.__getitem__)
             precise = evidence.precision
-            row.append("" if precise is None else f"{precise[best]:.1%} {value_text(best)}")
+            row.append("" if precise is None else f"{precise[best]:.1%} {label_text(best)}")
         rows.append(row)
     return header, rows
 

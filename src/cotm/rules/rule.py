@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .conditions import ColumnTest, Condition, column_tests
-from .grammar import name_text, value_text
+from .grammar import label_text, name_text
 
 
 class Position(NamedTuple):
@@ -121,7 +121,7 @@ class Rule:
     def said(self) -> str:
         """What it votes, in words: the largest first."""
         ranked = sorted(self.weights.items(), key=lambda item: -abs(item[1]))
-        votes = ", ".join(f"{value_text(label)} {weight:+d}" for label, weight in ranked if weight)
+        votes = ", ".join(f"{label_text(label)} {weight:+d}" for label, weight in ranked if weight)
         if self.most == 1:
             return votes
         return f"{votes} for each above {len(self.conditions) - self.most}"

@@ -8,6 +8,7 @@ that have cells or numbers are taken.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -214,16 +215,18 @@ def write_stream(model: ServedModel, answer: Answer) -> bytes:
     labels = [str(label) for label in model.classes]
     columns: dict[str, Any] = {}
 
-    def add(name: str, values: Any) -> None:
+    def add(name: str, values: Any, outputs: Sequence[str] = labels) -> None:
         if values is None:
             return
         if values.ndim == 2:
-            for k, label in enumerate(labels):
-                columns[f"{name}_{label}"] = pa.array(values[:, k])
+            for k, label in enumerate(outputs):
+                column = values[:, k]
+                is_plain = column.dtype.kind not in "OU"
+                columns[f"{name}_{label}"] = pa.array(column if is_plain else column.tolist())
         else:
             columns[name] = pa.array(values.tolist() if values.dtype.kind in "OU" else values)
 
-    add("prediction", answer.predictions)
+    add("prediction", answer.predictions, model.label_columns or labels)
     add("low", answer.low)
     add("high", answer.high)
     add("p", answer.proba)

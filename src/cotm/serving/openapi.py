@@ -109,8 +109,8 @@ _ANSWER = {
         "predictions": {
             "type": "array",
             "items": {},
-            "description": "For each row a label, a quantity, or of several labels 0 or 1 for "
-            "each.",
+            "description": "For each row a label, a quantity, of several labels 0 or 1 for each, "
+            "or a label of each column.",
         },
         "votes": {**_NUMBERS, "description": "For each row the votes for each class."},
         "unit": {"type": "integer", "description": "What one vote counts: 1, or 2**32."},
@@ -132,7 +132,10 @@ _MODEL = {
         "name": {"type": "string"},
         "version": {"type": "string"},
         "class": {"type": "string"},
-        "predicts": {"enum": ["one label", "several labels", "quantities"]},
+        "predicts": {
+            "enum": ["one label", "several labels", "a label of each column", "quantities"]
+        },
+        "label_columns": {"type": ["array", "null"], "items": {"type": "string"}},
         "reads": {"enum": ["named columns", "columns", "images"]},
         "columns": {"type": ["array", "null"], "items": {"type": "object"}},
         "problem_with_new_file": {"type": ["string", "null"]},

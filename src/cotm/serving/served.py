@@ -75,6 +75,10 @@ class ServedModel:
         self.scaling, self.errors = first.scaling, first.errors
         self.states = first.machine.n_states_
         self.classes: list[Any] = [simple(plain(label)) for label in self.voters.classes]
+        #: Where a label of each of several columns is predicted.
+        self.label_columns = None
+        if self.voters.columns is not None:
+            self.label_columns = [*self.voters.columns.names]
         self.columns = _columns(self.voters)
         self.names = [c.name for c in self.columns] if self.columns else None
         self.is_named = self.columns is not None and self.columns[0].name is not None
@@ -176,8 +180,11 @@ class ServedModel:
             if self.scaling
             else "several labels"
             if self.voters.multilabel
+            else "a label of each column"
+            if self.voters.columns is not None
             else "one label",
             "classes": self.classes,
+            "label_columns": self.label_columns,
             "unit": self.voters.unit,
             "reads": self._reads(),
             "columns": None
@@ -227,4 +234,6 @@ def _columns(voters: Voters) -> tuple[Column, ...] | None:
 def _listed(values: NDArray[Any]) -> list[Any]:
     if values.dtype.kind in "biufU":
         return list(values.tolist())
+    if values.ndim == 2:
+        return [[simple(plain(cell)) for cell in row] for row in values]
     return [simple(plain(value)) for value in values]

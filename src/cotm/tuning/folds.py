@@ -26,9 +26,12 @@ from ..core.examples import Examples
 from ..core.gpu_arrays import to_host
 from ..estimator.base import TsetlinEstimator
 from ..estimator.preparation import read_examples
+from ..estimator.tasks import Outputs
 from ..estimator.validation import rows_of
 from ..model.augmented import AugmentedImages
 from ..model.inputs import InputReader
+from ..model.label_cells import label_cells
+from ..model.label_columns import LabelColumns
 from ..model.presets import preset_for
 from ..model.resuming import describe_data
 
@@ -77,7 +80,7 @@ class Fold:
     reader: InputReader
     read: PackedExamples | NDArray[Any]  # images where they are changed in every pass
     answers: Any
-    classes: NDArray[Any]
+    classes: Outputs
     weight: NDArray[np.float64] | None
     held: Examples
     held_answers: Any
@@ -93,13 +96,16 @@ class Fold:
 def split(cv: Any, X: Any, y: Any, groups: Any, estimator: Any, seed: int) -> Splits:
     """The rows to train on and to judge by, of each fold. A share holds out so many rows, once."""
     y = to_host(y)
+    rows = np.zeros(len(y) if hasattr(y, "__len__") else y.shape[0])
+    if is_classifier(estimator) and label_cells(y) is not None:
+        y = None  # no row has a class by which rows could be shared out
     if isinstance(cv, float):
         check_number("cv", cv, 0.0, 1.0)
-        single = is_classifier(estimator) and type_of_target(y) in ("binary", "multiclass")
+        labelled = is_classifier(estimator) and y is not None
+        single = labelled and type_of_target(y) in ("binary", "multiclass")
         kind = StratifiedShuffleSplit if single else ShuffleSplit
         cv = kind(1, test_size=cv, random_state=seed % 2**32)
     splitter = check_cv(cv, y, classifier=is_classifier(estimator))
-    rows = np.zeros(len(y) if hasattr(y, "__len__") else y.shape[0])
     splits = [
         (np.asarray(train, dtype=np.int64), np.asarray(held, dtype=np.int64))
         for train, held in splitter.split(rows, y, groups)
@@ -168,7 +174,8 @@ class Folds:
         answers = task.read(y)
         read = read_examples(learner, reader, X, answers.values, fitting=True)
         # Labels that are rare may all lie in the other part.
-        named = None if getattr(answers, "multilabel", False) else self._classes
+        is_matrix = isinstance(self._classes, np.ndarray) and getattr(answers, "multilabel", False)
+        named = None if is_matrix else self._classes
         return Fold(
             reader,
             PackedExamples(read) if isinstance(read, Examples) else read,
@@ -210,7 +217,10 @@ class Folds:
                 examples, targets, weight, shuffle=True, held_out=0.0,
                 eval_set=(fold.held, held),
             )  # fmt: skip
-            parts.append([marks, described, [str(name) for name in fold.classes]])
+            names = fold.classes
+            if isinstance(names, LabelColumns):
+                names = names.outputs
+            parts.append([marks, described, [str(name) for name in names]])
         text = json.dumps(parts, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 

@@ -88,7 +88,7 @@ def train(work: Work, fold: Fold, should_stop: Callable[[], bool]) -> Fitted:
     training = fitted.machine.prepare(examples, targets, weight)
     fitted = replace(fitted, progress=replace(fitted.progress, until_epoch=work.epochs))
     plan = replace(
-        basic_plan(learner, fitted, shuffle=learner.shuffle),
+        basic_plan(learner, fitted, targets, shuffle=learner.shuffle),
         publish=lambda fitted: None,
         is_published=lambda fitted: True,
     )

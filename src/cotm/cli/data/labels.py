@@ -31,18 +31,32 @@ def with_text_labels(table: Table, targets: list[str], source: Source) -> pl.Dat
 
 
 def read_labels(frame: pl.DataFrame, targets: list[str], source: Source) -> Any:
-    """An array of labels, or of several targets a frame of 0 and 1."""
-    columns = [_label_column(frame[name], source) for name in targets]
-    if len(columns) == 1:
-        return columns[0]
-    for name, column in zip(targets, columns, strict=True):
-        odd = [value for value in np.unique(column).tolist() if value not in (0, 1)]
-        if odd:
-            raise ValueError(
-                f"column {name!r} of {source.name} holds {odd[0]!r}; with several targets each "
-                "must hold 0 and 1 only"
-            )
-    return frame.select(targets).cast(pl.UInt8)
+    """An array of labels, or of several targets a frame: of 0 and 1, or of any labels, of which
+    some may be missing."""
+    if len(targets) == 1:
+        return _label_column(frame[targets[0]], source)
+    if all(_is_indicator(frame[name]) for name in targets):
+        for name in targets:
+            _require_known(frame[name], source, "label")
+        return frame.select(targets).cast(pl.UInt8)
+    columns = []
+    for name in targets:
+        column = frame[name].fill_nan(None) if frame[name].dtype.is_float() else frame[name]
+        known = _label_column(column.drop_nulls(), source)
+        values: list[Any] = [None] * len(column)
+        for row, label in zip(column.is_not_null().arg_true(), known.tolist(), strict=True):
+            values[row] = label
+        columns.append(pl.Series(name, values))
+    return pl.DataFrame(columns)
+
+
+def _is_indicator(series: pl.Series) -> bool:
+    """Whether a column holds 0 and 1 only."""
+    known = series.drop_nulls()
+    if not (known.dtype.is_numeric() or known.dtype == pl.Boolean):
+        return False
+    known = known.drop_nans() if known.dtype.is_float() else known
+    return bool(known.cast(pl.Float64).is_in([0.0, 1.0]).all())
 
 
 def read_quantities(frame: pl.DataFrame, targets: list[str], source: Source) -> Any:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from ...booleanize import SequenceBooleanizer
 from ..errors import quoted
 from ..output import say
-from ..summary import is_regressor
+from ..summary import is_regressor, label_columns
 from .cells import check_numbers
 from .examples import Data
 from .frames import Table, read_table
@@ -45,6 +46,9 @@ def training_examples(
     y = read_labels(frame, targets, source)
     if len(targets) == 1:
         check_classes(y, targets[0], source)
+    elif y.dtypes != [pl.UInt8] * len(targets):
+        for name in targets:
+            check_classes(np.array(y[name].drop_nulls().to_list()), name, source)
     return Data(features, y)
 
 
@@ -54,6 +58,8 @@ def examples_like(training: Data, source: Source, *, quantities: bool, quiet: bo
     texts = [name for name in learned.columns if learned[name].dtype == pl.String]
     if getattr(training.y, "dtype", None) is not None and training.y.dtype.kind == "U":
         texts.append(source.target or "")
+    if isinstance(training.y, pl.DataFrame):
+        texts += [name for name in training.y.columns if training.y[name].dtype == pl.String]
     table = read_table(source, texts)
     targets = sorted(named_columns([source.target or ""], table.frame, source))
     frame = with_text_labels(table, targets, source)
@@ -132,8 +138,13 @@ def _reads_texts(model: Any) -> bool:
 
 def _text_columns(model: Any, asked: list[str]) -> list[str]:
     """Columns that held text in training: they are text even where this file has digits only."""
-    is_text = model.classes_.dtype.kind == "U" and not _has_columns(model)
-    labels = asked if is_text else []
+    columns = label_columns(model)
+    if columns is None:
+        is_text = model.classes_.dtype.kind == "U" and not _has_columns(model)
+        labels = asked if is_text else []
+    else:
+        kinds = zip(columns.names, columns.classes, strict=True)
+        labels = [name for name, classes in kinds if classes.dtype.kind == "U"]
     if model.booleanizer_ is None or not hasattr(model, "feature_names_in_"):
         return labels
     if _reads_texts(model):
@@ -155,7 +166,9 @@ def _unnamed(frame: pl.DataFrame, model: Any, source: Source) -> NDArray[Any]:
 
 def _has_columns(model: Any) -> bool:
     """Whether each output of the model is a column of y."""
-    return bool(model._multilabel) or (is_regressor(model) and len(model.classes_) > 1)
+    if label_columns(model) is not None or bool(model._multilabel):
+        return True
+    return is_regressor(model) and len(model.classes_) > 1
 
 
 def _in_model_order(targets: list[str], model: Any) -> list[str]:
@@ -166,7 +179,11 @@ def _in_model_order(targets: list[str], model: Any) -> list[str]:
                 f"--target names {quoted(targets)}, but the model predicts one value per row"
             )
         return targets
-    labels = model.classes_.tolist()
+    columns = label_columns(model)
+    if columns is not None:
+        labels = [*(columns.names if columns.named else range(len(columns.names)))]
+    else:
+        labels = model.classes_.tolist()
     if labels == [*range(len(targets))]:
         return targets  # trained on an array, whose columns have no names
     if {*labels} != {*targets}:
