@@ -119,6 +119,6 @@ def test_what_sql_cannot_say_is_refused(name, tmp_path):
 def test_columns_that_databases_do_not_tell_apart_are_refused(names, tmp_path):
     X = pd.DataFrame(export_models.DIGITS[:40, 2:4], columns=names)
     model = cotm.CoTMClassifier(4, epochs=1).fit(X, [0, 1] * 20)
-    with pytest.raises(CannotExportError, match="without a name|differ in case at most"):
+    with pytest.raises(CannotExportError, match=r"without a name|differ in case at most"):
         model.export(tmp_path / "m.sql")
     assert not [*tmp_path.iterdir()]
