@@ -12,5 +12,5 @@ def embedding(**parameters):
 
 
 def language_model(**parameters):
-    options = {"n_clauses": 60, "epochs": 2, "context": 4, "random_state": 0}
+    options = {"n_clauses": 60, "epochs": 2, "context": 4, "order": 2, "random_state": 0}
     return cotm.CoTMLanguageModel(**{**options, **parameters})

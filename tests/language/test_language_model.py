@@ -12,14 +12,14 @@ from language_models import language_model
 import cotm
 from cotm.files.container import pack, read_container
 from cotm.language.next_symbols import as_bits, asked, histories
-from cotm.language.ngrams import NGrams
+from cotm.language.ngrams import NGramModel
 
 
 def random_ngrams(order, m=7, n=400, seed=0):
     rng = np.random.default_rng(seed)
     text = (rng.integers(0, m, n) * rng.random(n)).astype(np.int32)
     before, symbols = histories([text[:150], text[150:]], order, m)
-    return before[:, before.shape[1] - order + 1 :], symbols, NGrams
+    return before[:, before.shape[1] - order + 1 :], symbols, NGramModel
 
 
 def naive_lower(history, symbol, grams, m):
@@ -30,13 +30,18 @@ def naive_lower(history, symbol, grams, m):
 
 def interpolated(history, symbol, grams, lower):
     counts = {gram: grams.count(gram) for gram in {*grams}}
-    once, twice = (sum(c == k for c in counts.values()) for k in (1, 2))
-    discount = once / (once + 2 * twice) if once else 0.5
+    one, two, three, four = (sum(c == k for c in counts.values()) for k in (1, 2, 3, 4))
+    y = one / (one + 2 * two) if one else 0.5
+    taken = {1: y, 2: y, 3: y}
+    if one and two and three and four:
+        taken = {1: 1 - 2 * y * two / one, 2: 2 - 3 * y * three / two, 3: 3 - 4 * y * four / three}
+    discount = {k: min(max(value, 0.05), k) for k, value in taken.items()} | {0: 0}
     following = [c for gram, c in counts.items() if gram[:-1] == history]
     if not following:
         return lower
-    own = max(counts.get((*history, symbol), 0) - discount, 0)
-    return (own + discount * len(following) * lower) / sum(following)
+    own = counts.get((*history, symbol), 0)
+    left = sum(discount[min(c, 3)] for c in following)
+    return (own - discount[min(own, 3)] + left * lower) / sum(following)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -46,13 +51,50 @@ def test_ngrams_are_kneser_ney(order):
     grams = [(*map(int, h), int(s)) for h, s in zip(before, symbols, strict=True)]
     some = np.concatenate([before[:12], np.full((1, order - 1), 7, np.int32)])
     found = model.probabilities(some)
-    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-6)
     for row, history in enumerate(some):
         for symbol in range(7):
             history_ = tuple(map(int, history))
             lower = naive_lower(history_, symbol, grams, 7) if order > 1 else 1 / 7
             expected = interpolated(history_, symbol, grams, lower)
-            assert found[row, symbol] == pytest.approx(expected)
+            assert found[row, symbol] == pytest.approx(expected, rel=1e-5)
+    chances = model.probabilities(before)[np.arange(len(symbols)), symbols]
+    assert model.perplexity(before, symbols) == pytest.approx(np.exp(-np.log(chances).mean()))
+
+
+@pytest.mark.parametrize("continuation", [True, False])
+def test_ngrams_are_cut_where_least_is_lost(continuation):
+    before, symbols, kind = random_ngrams(3)
+    whole = kind.of(before, symbols, 7, continuation=continuation)
+    before_, grams = whole.perplexity(before, symbols), {*whole._grams[2].tolist()}
+    for share in (0.9, 0.6, 0.3):
+        small = int(share * whole.nbytes)
+        cut = kind.of(before, symbols, 7, small, continuation=continuation)
+        assert 0.8 * small < cut.nbytes <= small
+        np.testing.assert_allclose(cut.probabilities(before).sum(axis=1), 1.0, rtol=1e-5)
+        now = cut.perplexity(before, symbols)
+        assert before_ < now, "the texts that it learned from were likelier with all n-grams"
+        before_ = now
+    kept, shorter = {*cut._grams[-1].tolist()}, {*cut._grams[-2].tolist()}
+    assert all(gram // 8 in shorter for gram in kept if gram // 8 % 8 != 7), "beginnings stay"
+    assert cut.order < 3 or kept < grams
+    alone = kind.of(before, symbols, 7, 1, continuation=continuation)
+    assert alone.order == 1, "single symbols always stay"
+
+
+def test_what_an_ngram_tells_is_the_entropy_that_is_lost_without_it():
+    before, symbols, kind = random_ngrams(2)
+    whole = kind.of(before, symbols, 7)
+    single, pairs = whole.levels
+    often = np.unique(before[:, 0] * 8 + symbols, return_counts=True)[1]
+    lost = whole._lost(1, often)
+    for place in range(0, len(lost), 3):
+        keep = np.arange(len(lost)) != place
+        without = kind((single,), 7)._with_part_of(pairs, keep)
+        history = pairs.histories[pairs.rows[place]].astype(np.int32)
+        p, q = (m.probabilities(np.array([[history]]))[0] for m in (whole, without))
+        expected = (before[:, 0] == history).sum() * (p * np.log(p / q)).sum()
+        assert lost[place] == pytest.approx(expected, abs=1e-3)
 
 
 def test_ngrams_draw_by_their_probabilities():
@@ -85,11 +127,10 @@ def test_each_row_asks_its_symbol_and_others():
 
 
 def test_it_learns_what_the_prior_does_not_know(speaker, texts):
-    assert speaker.perplexity(texts[:20]) < 0.75 * speaker._learned().extra.prior.perplexity(
-        *(lambda before, symbols: (before[:, -1:], symbols))(
-            *speaker._rows([list(t) for t in texts[:20]], speaker.vocabulary_, 4)
-        )
-    )
+    learned = speaker._learned().extra
+    before, symbols = learned.rows(texts[:20], speaker.vocabulary_)
+    prior = learned.prior.perplexity(before[:, -1:], symbols)
+    assert speaker.perplexity(texts[:20]) < 0.75 * prior
     assert speaker.next("the ca", 1)[0][0] == "t"
     assert sum(p for _, p in speaker.next("the", 100)) == pytest.approx(1.0)
     assert any("-1: " in clause for clause in speaker.clauses_)
@@ -120,19 +161,44 @@ def test_files_and_breaks(speaker, texts, tmp_path):
     assert np.array_equal(gone_on.machine_.weights_, speaker.machine_.weights_)
     assert gone_on.perplexity(texts[:5]) == speaker.perplexity(texts[:5])
     assert gone_on.nbytes_ == speaker.nbytes_
+    part.set_params(n_clauses=50)
+    with pytest.raises(ValueError, match="n_clauses=50 and training began with 60"):
+        part.fit(texts, resume=True)
+    part.set_params(n_clauses=60, others=3)
+    with pytest.raises(ValueError, match="what training began with"):
+        part.fit(texts, resume=True)
+    said = part.generate(20, "the ")
+    assert part.set_params(context=9, unit="word").generate(20, "the ") == said
+
+
+def test_the_ngram_model_is_as_small_as_asked_for(texts):
+    models = [language_model(order=3, epochs=1, ngram_bytes=n).fit(texts) for n in (None, 300)]
+    large, small = (model._learned().extra.prior.nbytes for model in models)
+    assert large > 300 >= small
+    clauses = [model.nbytes_ - n for model, n in zip(models, (large, small), strict=True)]
+    memory = [model.machine_.memory_ for model in models]
+    m = len(models[0].vocabulary_)
+    assert clauses == [2 * int((part >= 0).sum()) + 60 * (4 + m) for part in memory]
+    assert abs(models[0].machine_.weights_).max() <= 127, "a weight takes one byte"
 
 
 def test_damaged_files_are_refused(speaker, tmp_path):
     path = tmp_path / "model.cotm"
     speaker.save(path)
     header, tensors = read_container(path)
+    extra = header["extra"]
     for change in ({"vocabulary": ["a", "a"]}, {"step": -1}, {"seed": "x"}, {"extra": {}},
+                   {"extra": extra | {"context": 5}}, {"extra": extra | {"unit": "letter"}},
+                   {"vocabulary": header["vocabulary"][::-1]},
                    {"parameters": {"unit": "letter"}}, {"machine": {}}):  # fmt: skip
         path.write_bytes(pack(json.dumps(header | change), tensors))
         with pytest.raises(cotm.ModelFileError):
             cotm.load(path)
-    for name in ("memory", "extra.starts.1"):
-        path.write_bytes(pack(json.dumps(header), tensors | {name: tensors[name][:3]}))
+    damages = {name: tensors[name][:3] for name in ("memory", "extra.starts.1", "extra.left.1")}
+    damages |= {"extra.chances.0": -tensors["extra.chances.0"]}
+    damages |= {"extra.symbols.1": tensors["extra.symbols.1"][::-1].copy()}
+    for name, damaged in damages.items():
+        path.write_bytes(pack(json.dumps(header), tensors | {name: damaged}))
         with pytest.raises(cotm.ModelFileError):
             cotm.load(path)
 

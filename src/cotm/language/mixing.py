@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from ..core.decoding import expect
 from ..estimator.machine_model import FittedMachine
 from .next_symbols import Symbols
-from .ngrams import NGrams
+from .ngrams import NGramModel
 
 Float = NDArray[np.float64]
 
 #: Numbers that are worked on at once, and places by which the weights are fitted.
-_ENTRIES = 4_000_000
-_MOST_PLACES = 3000
+_ENTRIES = 8_000_000
+_MOST_PLACES = 10_000
 
 
 class Weights(NamedTuple):
@@ -44,7 +44,7 @@ class Mixture:
 
     def __init__(
         self,
-        prior: NGrams,
+        prior: NGramModel,
         votes: Callable[[Symbols], NDArray[np.int64]],
         T: int,
         weights: Weights,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..core.randomness import Purpose, hash32, make_key, step_key
 from ..core.sparse_targets import SparseTargets
-from .ngrams import NGrams
+from .ngrams import NGramModel
 
 Symbols = NDArray[np.int32]
 
@@ -24,8 +24,8 @@ def histories(texts: list[Symbols], length: int, n_symbols: int) -> tuple[Symbol
         [part for t in texts for part in (np.zeros(length, bool), np.ones(len(t), bool))]
     )
     places = np.flatnonzero(is_symbol)
-    before = stream[places[:, None] + np.arange(-length, 0)]
-    return before, stream[places]
+    windows = np.lib.stride_tricks.sliding_window_view(stream, length)
+    return windows[places - length], stream[places]
 
 
 def as_bits(before: Symbols, n_symbols: int, context: int, bag: int) -> scipy.sparse.csr_array:
@@ -36,23 +36,23 @@ def as_bits(before: Symbols, n_symbols: int, context: int, bag: int) -> scipy.sp
     """
     context, bag = int(context), int(bag)  # 8.0 is a number of places, too
     nearest = before[:, before.shape[1] - context :][:, ::-1]
-    columns = nearest + np.arange(context, dtype=np.int64) * n_symbols
+    columns = nearest + np.arange(context, dtype=np.int32) * np.int32(n_symbols)
     known = nearest < n_symbols
     n_bits = context * n_symbols
     if bag:
         among = np.sort(before[:, before.shape[1] - bag :], axis=1)
         fresh = np.ones(among.shape, dtype=bool)
         fresh[:, 1:] = among[:, 1:] != among[:, :-1]
-        columns = np.concatenate([columns, among + n_bits], axis=1)
+        columns = np.concatenate([columns, among + np.int32(n_bits)], axis=1)
         known = np.concatenate([known, fresh & (among < n_symbols)], axis=1)
         n_bits += n_symbols
     starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
-    entries = np.ones(starts[-1], dtype=np.uint8), columns[known].astype(np.int32), starts
+    entries = np.ones(starts[-1], dtype=np.uint8), columns[known], starts
     return scipy.sparse.csr_array(entries, shape=(len(before), n_bits))
 
 
 def asked(
-    prior: NGrams, before: Symbols, symbols: Symbols, others: int, seed: int
+    prior: NGramModel, before: Symbols, symbols: Symbols, others: int, seed: int
 ) -> SparseTargets:
     """Each row asks its symbol with target 1, and with target 0 those that the prior draws.
 

@@ -70,6 +70,6 @@ def numbered(texts: Iterable[Sequence[str]], vocabulary: Sequence[str]) -> list[
     """Each text as numbers of its symbols; -1 stands for one that is not in the vocabulary."""
     number = {symbol: index for index, symbol in enumerate(vocabulary)}
     return [
-        np.fromiter((number.get(symbol, -1) for symbol in symbols), np.int32, len(symbols))
+        np.array([number.get(symbol, -1) for symbol in symbols], dtype=np.int32)
         for symbols in texts
     ]
