@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,13 +56,11 @@ def backends_for(
     if name != "auto":
         kind = _kind_of(name)
         kind.require(name)
-        if sampled and not kind.samples_outputs:
-            _refuse(name, "training on some of the outputs")
         return [name]
     work = Work(spec, rows, training)
     names = []
     for kind in KINDS:
-        able = not kind.lacks(spec) and (kind.samples_outputs or not sampled)
+        able = not kind.lacks(spec) and (kind.spares_outputs or not sampled)
         if not able or not kind.gains(work):
             continue
         if kind.is_there():
@@ -99,14 +96,10 @@ def make_backend(
     kind = _kind_of(name)
     lacking = kind.lacks(spec)
     if lacking is not None:
-        _refuse(name, lacking)
+        raise ValueError(
+            f"backend={name!r} has no {lacking} yet; use backend='native' or backend='auto'"
+        )
     return kind.start(name, spec, memory, weights, n_jobs)
-
-
-def _refuse(name: str, lacking: str) -> NoReturn:
-    raise ValueError(
-        f"backend={name!r} has no {lacking} yet; use backend='native' or backend='auto'"
-    )
 
 
 def _asked_for(name: str) -> str:

@@ -31,8 +31,9 @@ class BackendKind:
     name: str
     module: str
     remedy: str
-    #: Whether it trains on targets of a few outputs; see :class:`SparseTargets`.
-    samples_outputs = True
+    #: Whether a step costs less where an example asks but a few outputs; see
+    #: :class:`SparseTargets`.
+    spares_outputs = True
 
     def takes(self, name: str) -> bool:
         """Whether a value of the parameter ``backend`` means this one."""

@@ -30,7 +30,7 @@ class CudaKind(BackendKind):
     STEP_NANOSECONDS = 2_000
     PASS_SECONDS = 0.1
     PREDICTION_SECONDS = 1.0
-    samples_outputs = False
+    spares_outputs = False
 
     def takes(self, name: str) -> bool:
         """``"cuda:1"`` is the second device."""

@@ -61,9 +61,15 @@ class SparseTargets:
 
     def dense(self) -> NDArray[Any]:
         """The targets (rows, m), 0 where an output is not asked."""
+        return self.both()[0]
+
+    def both(self) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+        """The targets (rows, m), 0 where an output is not asked, and 1 for what is asked."""
+        places = np.repeat(np.arange(len(self)), np.diff(self.starts)), self.outputs
         found = np.zeros(self.shape, dtype=self.values.dtype)
-        found[np.repeat(np.arange(len(self)), np.diff(self.starts)), self.outputs] = self.values
-        return found
+        asked = np.zeros(self.shape, dtype=np.uint8)
+        found[places], asked[places] = self.values, 1
+        return found, asked
 
     def row(self, index: int) -> tuple[NDArray[np.bool_], NDArray[Any]]:
         """Which outputs an example asks, and the targets, 0 where it does not, each (m,)."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...core.examples import Examples
 from ...core.gpu_arrays import on_gpu
+from ...core.sparse_targets import SparseTargets, Targets
 from ...core.spec import Spec
 from ...core.system import format_bytes
 from ..protocol import ClauseOutputs, TrainCounts, output_type
@@ -36,6 +37,8 @@ from .sources import CONSTANTS
 _SLICE = CONSTANTS["kSlice"]
 #: Sums of votes beyond this would run into the count of arrivals beside them.
 _MOST_VOTES = 2**47
+#: Of targets of some outputs that are made dense at a time.
+_DENSE_BYTES = 2**28
 
 
 class CudaBackend:
@@ -148,8 +151,11 @@ class CudaBackend:
         }
         return fill_struct("Machine", values)
 
-    def _kernel(self, name: str, terms: int = 0, heavy: bool = False) -> Any:
-        """A kernel whose sums hold ``terms`` weights; ``heavy``: of examples above weight 1."""
+    def _kernel(self, name: str, terms: int = 0, heavy: bool = False, partly: bool = False) -> Any:
+        """A kernel whose sums hold ``terms`` weights.
+
+        ``heavy``: of examples above weight 1; ``partly``: that ask some of the outputs.
+        """
         training = name == "train"
         if training and self.spec.n * self._largest * self.spec.most >= _MOST_VOTES:
             times = f" times {self.spec.most}" if self.spec.most > 1 else ""
@@ -179,6 +185,7 @@ class CudaBackend:
             "MANY": training and self.spec.m > 32,
             "LIMITED": training and self.spec.max_literals > 0,
             "HEAVY": heavy,
+            "PARTLY": partly,
         }
         chosen = tuple(
             f"{key}={value if isinstance(value, str) else int(value)}"
@@ -236,7 +243,7 @@ class CudaBackend:
     def train(
         self,
         data: DeviceExamples,
-        targets: NDArray[np.uint8 | np.int32],
+        targets: Targets,
         scales: NDArray[np.uint64],
         order: NDArray[np.int64],
         step: int,
@@ -250,6 +257,9 @@ class CudaBackend:
             self._live_current = False
             counts = cp.zeros(3, dtype=np.uint64)
             size = batches.rows_of_batches(self._layout)
+            if isinstance(targets, SparseTargets):  # which are made dense, a part at a time
+                rows = _DENSE_BYTES // self.spec.m
+                size = min(size, BATCH * max(1, rows // BATCH))
             for first in range(0, len(order), size):
                 part = order[first : first + size]
                 steps = {"step": step + first, "pass_step": pass_step}
@@ -259,7 +269,7 @@ class CudaBackend:
     def _train_part(
         self,
         data: DeviceExamples,
-        targets: NDArray[np.uint8 | np.int32],
+        targets: Targets,
         scales: NDArray[np.uint64],
         order: NDArray[np.int64],
         steps: dict[str, int],
@@ -270,11 +280,14 @@ class CudaBackend:
         one_scale = len(scales) == 1
         sliced = batches.sliced(self._index, self._layout, data, order)
         none = cp.empty(0, dtype=np.uint32)
+        part, partly = targets[order], isinstance(targets, SparseTargets)
+        wanted, asked = part.both() if isinstance(part, SparseTargets) else (part, none)
         arrays = {
             "batches": sliced,
             "images": batches.images(self._index, self._layout, sliced),
             "packed": batches.packed(self._index, data, order) if self._sizes.counts else none,
-            "targets": cp.asarray(targets[order]),
+            "targets": cp.asarray(wanted),
+            "asked": cp.asarray(asked),
             "scales": cp.asarray(scales if one_scale else scales[order]),
             "ballot": cp.zeros(2 * spec.m, dtype=np.uint64),
             "counts": counts,
@@ -284,7 +297,7 @@ class CudaBackend:
         task = fill_struct("Task", values)
         self._grow_weights(len(order))
         heavy = bool((scales > 2**32).any())
-        kernel = self._kernel("train", -(-spec.n // launch.blocks), heavy)
+        kernel = self._kernel("train", -(-spec.n // launch.blocks), heavy, partly)
         kernel.max_dynamic_shared_size_bytes = self._most_shared  # the same for all machines
         with self._room_for(kernel):
             kernel(

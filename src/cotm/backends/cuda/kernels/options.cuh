@@ -21,6 +21,7 @@ constexpr bool kCounted = kSampled && !kSearches;  // see counted.cuh
 constexpr bool kOneNegative = COTM_ONE_NEGATIVE;   // see Spec::negatives
 constexpr bool kDrops = COTM_DROPS;                // drop_clauses is set
 constexpr bool kQuantities = COTM_QUANTITIES;      // targets are quantities, see Spec::regression
+constexpr bool kPartly = COTM_PARTLY;              // examples ask some of the outputs
 constexpr bool kSleeps = COTM_SLEEPS;              // drop_literals, negations: see Machine::awake
 constexpr bool kBounded = COTM_BOUNDED;            // growth_limit is set
 constexpr u32 kTeamWarps = COTM_TEAM_WARPS;        // warps that teach a clause together

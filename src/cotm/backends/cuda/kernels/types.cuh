@@ -111,6 +111,7 @@ struct Task {
   const u32* images;    // [batch][32][image_words]
   const u32* packed;    // [count][features in words]: the bits of each example, if planes need them
   const void* targets;  // Target [count][m], in the order of presentation
+  const u8* asked;      // [count][m]: which outputs an example asks, if kPartly
   const u64* scales;    // [count][2] or [1][2]
   u64* ballot;          // [2][m], zero at the start
   u64* counts;          // hits, correct; of quantities the third: votes too few or too many

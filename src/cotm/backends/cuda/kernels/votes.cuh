@@ -98,6 +98,11 @@ __device__ __forceinline__ Target target_of(const Trainer& t, u32 turn, u32 i) {
   return static_cast<const Target*>(t.task.targets)[u64{turn} * t.machine.spec.m + i];
 }
 
+// Whether the example of a turn asks an output; the others neither vote, nor count, nor learn.
+__device__ __forceinline__ bool asks(const Trainer& t, u32 turn, u32 i) {
+  return !kPartly || t.task.asked[u64{turn} * t.machine.spec.m + i];
+}
+
 // Below which random number a pair of output i is selected: how far its votes are from what it
 // wants, which for classes is the margin, and of quantities as many votes as the target says.
 __device__ void set_thresholds(Trainer& t, u32 i, i64 votes, Target target, const u64* scale) {
@@ -111,14 +116,15 @@ __device__ void set_thresholds(Trainer& t, u32 i, i64 votes, Target target, cons
                                                     : T + clipped);
   const u64 factor1 = machine.spec.e_scales_type2 || more ? scale[0] : scale[1];
   const u64 factor2 = machine.spec.e_scales_type2 ? scale[1] : factor1;
-  t.outputs.threshold[i] = scaled(machine, distance, factor1);
-  t.outputs.threshold[machine.spec.m + i] = scaled(machine, distance, factor2);
+  const bool asked = asks(t, t.turn, i);
+  t.outputs.threshold[i] = asked ? scaled(machine, distance, factor1) : 0;
+  t.outputs.threshold[machine.spec.m + i] = asked ? scaled(machine, distance, factor2) : 0;
   t.outputs.target[i] = more;
 }
 
 // The part of a turn's draw of one output that falls to an output, see Purpose kNegative.
 __device__ __forceinline__ u64 share_of(const Trainer& t, u32 i, const i64* total) {
-  if (i >= t.machine.spec.m || t.outputs.target[i]) return 0;
+  if (i >= t.machine.spec.m || t.outputs.target[i] || !asks(t, t.turn, i)) return 0;
   const i64 T = t.machine.spec.T;
   return t.machine.spec.negatives == 1 ? 1 : static_cast<u64>(T + min(max(total[i], -T), T));
 }
@@ -160,6 +166,7 @@ __device__ __forceinline__ void count(const Trainer& t, u32 turn, u64& hits, u64
   if constexpr (kQuantities) {
     u64 off = 0;
     for (u32 i = lane_index(); i < m; i += 32) {
+      if (!asks(t, turn, i)) continue;
       const i64 missing = static_cast<i64>(target_of(t, turn, i)) - total[i];
       off += static_cast<u64>(missing < 0 ? -missing : missing);
     }
@@ -170,6 +177,7 @@ __device__ __forceinline__ void count(const Trainer& t, u32 turn, u64& hits, u64
   i64 best = 0;
   u32 winner = m, met = 0;
   for (u32 i = lane_index(); i < m; i += 32) {
+    if (!asks(t, turn, i)) continue;
     if (winner == m || total[i] > best) best = total[i], winner = i;
     met += (total[i] >= 0) == (target_of(t, turn, i) == 1);
   }
@@ -180,6 +188,6 @@ __device__ __forceinline__ void count(const Trainer& t, u32 turn, u64& hits, u64
       best = other, winner = rival;
     }
   }
-  hits += target_of(t, turn, winner);
+  if (!kPartly || winner < m) hits += target_of(t, turn, winner);
   correct += warp_reduce<kSum>(met);
 }
