@@ -26,9 +26,11 @@ def ends(*values):
 
 
 LIES = [
-    ("speaker", ("parameters", "context"), 3),
-    ("speaker", ("parameters", "bag"), 5),
-    ("speaker", ("parameters", "order"), 3),
+    ("speaker", ("extra", "context"), 3),
+    ("speaker", ("extra", "bag"), 5),
+    ("speaker", ("extra", "order"), 3),
+    ("speaker", "extra.chances.1", lambda chances: chances * np.float32(np.nan)),
+    ("speaker", "extra.left.1", ends(np.inf)),
     ("speaker", ("extra", "order"), 1),
     ("speaker", ("vocabulary", 0), "begin"),
     ("speaker", ("vocabulary", 1), "strange"),

@@ -106,7 +106,7 @@ class CoTMLanguageModel(TextModel):
 
     Examples
     --------
-    >>> model = CoTMLanguageModel(n_clauses=30, epochs=2, random_state=0)
+    >>> model = CoTMLanguageModel(n_clauses=30, epochs=8, random_state=0)
     >>> model = model.fit(["the cat sat on the mat. "] * 20)
     >>> model.generate(10, "the c", temperature=0.0)
     'the cat sat on '

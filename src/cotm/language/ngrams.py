@@ -233,6 +233,8 @@ class NGramModel:
     def decoded(cls, said: Any, arrays: dict[str, NDArray[Any]], n_symbols: int) -> NGramModel:
         """From a file, which may be hostile."""
         order = expect_integer(said, "order", 1, 6)
+        names = {f"{name}.{length}" for name in _ARRAYS for length in range(order)}
+        expect(names == arrays.keys(), f"n-grams of {order} symbols have {sorted(arrays)!r:.200}")
         levels = []
         for length in range(order):
             level = Level(

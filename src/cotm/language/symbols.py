@@ -63,7 +63,7 @@ def most_frequent(texts: Iterable[Sequence[str]], most: int, fewest: int) -> lis
     for symbols in texts:
         counts.update(set(symbols))
     ranked = sorted((-count, symbol) for symbol, count in counts.items() if count >= fewest)
-    return sorted(symbol for _, symbol in ranked[:most])
+    return sorted(symbol for _, symbol in ranked[: int(most)])
 
 
 def numbered(texts: Iterable[Sequence[str]], vocabulary: Sequence[str]) -> list[NDArray[np.int32]]:
