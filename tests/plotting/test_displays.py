@@ -192,3 +192,13 @@ def test_rules_of_composites_are_measured(table):
     display = plotting.RulesDisplay.from_estimator(both, X, y, label="yes", sort="lift", top=4)
     assert display.rules == both.rules(X, y, label="yes", sort="lift", top=4)
     assert display.rules != both.rules(X, y, label="yes", top=4)
+
+
+def test_long_rules_take_two_lines():
+    from cotm.plotting.drawing import shortened
+
+    first, second = shortened("if a $ > 1 and " * 12, 2).split("\n")
+    assert first.replace("\\", "") == ("if a $ > 1 and " * 5)[:70].rstrip()
+    assert second.startswith("and if a \\$ > 1 and if") and second.endswith("…")
+    assert len(second.replace("\\", "")) == 70
+    assert shortened("x" * 200, 2) == "x" * 69 + "…" and shortened("short", 2) == "short"

@@ -217,6 +217,7 @@ def test_durations_read_as_in_rules(program, tmp_path):
         for seconds in (
             0,
             1.5,
+            7.05,
             59.999999,
             3600,
             86_400,

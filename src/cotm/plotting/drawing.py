@@ -52,11 +52,13 @@ class Display:
         return list(axes.flat[:count])
 
 
-def bars(ax: Any, names: Sequence[str], values: Sequence[float], title: str) -> None:
-    """Bars to the left and right of 0, the first one on top."""
+def bars(
+    ax: Any, names: Sequence[str], values: Sequence[float], title: str, lines: int = 1
+) -> None:
+    """Bars to the left and right of 0, the first one on top; names take so many lines at most."""
     places = np.arange(len(values))
     ax.barh(places, values, color=[FOR if value >= 0 else AGAINST for value in values])
-    ax.set_yticks(places, [shortened(name) for name in names])
+    ax.set_yticks(places, [shortened(name, lines) for name in names])
     ax.invert_yaxis()
     ax.axvline(0, color=NEUTRAL, linewidth=0.8)
     ax.set_xlabel(title)
@@ -64,8 +66,11 @@ def bars(ax: Any, names: Sequence[str], values: Sequence[float], title: str) -> 
     ax.tick_params(axis="y", length=0)
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, lines: int = 1) -> str:
     """A text that fits beside a bar; what matplotlib would take for mathematics stays text."""
+    end = text.rfind(" ", 0, _WIDEST_LABEL + 1)
+    if lines > 1 and len(text) > _WIDEST_LABEL and end > 0:
+        return f"{shortened(text[:end])}\n{shortened(text[end + 1 :], lines - 1)}"
     text = text if len(text) <= _WIDEST_LABEL else f"{text[: _WIDEST_LABEL - 1]}…"
     return text.replace("$", r"\$")
 

@@ -7,6 +7,9 @@ from typing import Any
 from ..rules import Rule
 from .drawing import Display, bars
 
+#: A rule beside its bar.
+_LINES = 2
+
 
 class RulesDisplay(Display):
     """Rules, and how many votes each gives a label.
@@ -52,7 +55,7 @@ class RulesDisplay(Display):
 
     def plot(self, ax: Any = None) -> RulesDisplay:
         """Draw it, on axes of your own if you like."""
-        ax = self._start(ax, (9, 0.8 + 0.38 * len(self.rules)))
+        ax = self._start(ax, (9, 0.8 + 0.46 * len(self.rules)))
         names, votes = [], []
         for rule in self.rules:
             label = self.label
@@ -63,5 +66,6 @@ class RulesDisplay(Display):
             votes.append(float(rule.most * rule.weights[label]))
             if self.label is None:
                 names[-1] = f"{names[-1]} → {label}"
-        bars(ax, names, votes, "votes" if self.label is None else f"votes for {self.label}")
+        title = "votes" if self.label is None else f"votes for {self.label}"
+        bars(ax, names, votes, title, lines=_LINES)
         return self
