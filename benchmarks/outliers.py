@@ -21,7 +21,7 @@ import pandas as pd
 import sklearn
 from common import commit
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.ensemble import IsolationForest
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import LocalOutlierFactor
@@ -82,12 +82,33 @@ def areas(X: Any, y: Any, seed: int, seconds: dict[str, float]) -> dict[str, flo
     return found
 
 
+def shares() -> None:
+    """Which share of new rows that belong, and of others, is said to be odd."""
+    digits, digit = load_digits(return_X_y=True)
+    tumours, kind = load_breast_cancer(return_X_y=True)
+    print("| data | contamination | learned from | new | others |\n| --- | --- | --- | --- | --- |")
+    for name, X, belongs in (
+        ("digits 0 to 4", digits, digit < 5),
+        ("benign tumours", tumours, kind == 1),
+    ):
+        rows = np.random.default_rng(0).permutation(np.flatnonzero(belongs))
+        parts = X[rows[::2]], X[rows[1::2]], X[~belongs]
+        for contamination in ("auto", 0.05):
+            detector = cotm.CoTMOutlierDetector(contamination=contamination, random_state=0)
+            detector.fit(parts[0])
+            odd = [f"{(detector.predict(part) == -1).mean():.1%}" for part in parts]
+            print(f"| {name} | {contamination} | {' | '.join(odd)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="of tables, CSV with a column class")
     parser.add_argument("--data", nargs="*", default=[*CHOSEN_BY, *OTHERS])
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--shares", action="store_true", help="instead: who is said to be odd")
     options = parser.parse_args()
+    if options.shares:
+        return shares()
     print(f"{processor_name()}, Python {platform.python_version()}, ", end="")
     print(f"scikit-learn {sklearn.__version__}, cotm {commit()}, {options.seeds} seeds")
     names = [*detectors(0), "known classes"]

@@ -162,7 +162,7 @@ class CoTMClassifier(TsetlinClassifier):
     history_ : list of dict
         A :class:`cotm.Record` for each of the last 10,000 epochs: ``epoch``, ``train_accuracy``,
         ``seconds`` and, with early stopping, ``validation_accuracy`` and ``validation_score``.
-    classes_ : array
+    classes_ : array, or list of them where y has several columns of labels
         The labels, in the order of the outputs.
     n_features_in_ : int
         Columns of X, or values of an image.

@@ -117,6 +117,16 @@ def test_outputs_of_missing_labels_learn_nothing():
     assert small(early_stopping=True).fit(X, gaps).score(X, Y) > 0.6
 
 
+def test_backends_agree_where_labels_are_missing():
+    fitted = [
+        small(n_clauses=20, epochs=2, backend=backend).fit(X[::3], with_gaps()[::3].assign(
+            species=NAMES[::3]))
+        for backend in ("reference", "native")
+    ]  # fmt: skip
+    assert state(fitted[0])[:3] == state(fitted[1])[:3]
+    assert fitted[0].predict(X).tolist() == fitted[1].predict(X).tolist()
+
+
 def test_missing_labels_are_not_counted(model):
     gaps = with_gaps()
     right = (model.predict(X) == gaps.to_numpy()) | gaps.isna().to_numpy()

@@ -80,8 +80,9 @@ def test_arrow_in_and_out(files, name):
             several = case.model.predict(X).ndim == 2
             answers = ["old", "vip", "n"] if name == "columns" else labels
             ends = [f"_{label}" for label in answers] if several else [""]
-            got = np.column_stack([table[f"prediction{end}"].to_pylist() for end in ends])
-            assert (got == case.model.predict(X).reshape(len(got), -1)).all()
+            got = zip(*(table[f"prediction{end}"].to_pylist() for end in ends), strict=True)
+            predicted = case.model.predict(X).reshape(table.num_rows, -1)
+            assert [*map(list, got)] == predicted.tolist()
             votes = np.column_stack([table[f"votes_{label}"] for label in labels])
             assert (votes == case.model.votes(X)).all()
             assert table.num_rows == len(votes)
