@@ -143,14 +143,14 @@ sanitize-address: build/sanitize-address
 	    booleanize/test_compiled.py explaining/test_shapley.py \
 	    $(addprefix estimator/test_,rows.py editing.py constraints.py))
 
-# A race ends the process.
+# A race ends the process. What imports polars is left out, which ends there by itself.
 sanitize-thread: build/sanitize-thread
 	LD_PRELOAD="$$(g++ -print-file-name=libtsan.so)" TSAN_OPTIONS="halt_on_error=1 exitcode=66" \
 	  OPENBLAS_NUM_THREADS=1 PYTHONPATH=$</site COTM_EXPECT_PATH=$</site \
 	  $(VENV)/bin/python -m pytest -p no:cacheprovider -k "not turn and not about_one_call" \
 	  $(addprefix tests/,estimator/test_concurrency.py backends/test_slices.py \
-	    backends/test_sampled_outputs.py booleanize/test_compiled.py explaining/test_shapley.py \
-	    augmentation/test_resampling.py)
+	    backends/test_sampled_outputs.py booleanize/test_edges.py booleanize/test_histograms.py \
+	    explaining/test_shapley.py augmentation/test_resampling.py)
 
 build/sanitize-%: $(SOURCES) $(VENV)/.tools
 	$(PIP) install --quiet --no-build-isolation --no-deps --upgrade --target $@/site \

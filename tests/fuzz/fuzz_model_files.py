@@ -20,6 +20,7 @@ from targets import CrashError, Target, quietly, refusing, run_command
 import cotm
 from cotm import CoTMClassifier, CoTMRegressor, ModelFileError, TMClassifier
 from cotm.booleanize import Hypervectors, NGrams, TokenWindows
+from cotm.estimator.machine_model import MachineModel
 from cotm.exporting import CannotExportError
 from cotm.files import container
 
@@ -102,6 +103,9 @@ def small_models() -> list[Any]:
             "word", n_clauses=6, epochs=1, context=2, random_state=0
         ).fit(_TEXTS),
     ]  # fmt: skip
+    halves = (images > 7).astype(np.uint8)
+    image_maker = cotm.CoTMImageToImage(8, window=3, windows=4, epochs=1, random_state=0)
+    models.append(image_maker.fit(halves, halves.repeat(2, axis=1)))
     return [*models, checkpoint[1]]
 
 
@@ -184,8 +188,8 @@ class ModelFiles(Target):
                 model = cotm.load(path)
             if told:
                 return "refused"
-            if isinstance(model, cotm.CoTMEmbedding | cotm.CoTMLanguageModel):
-                self._use_texts(model)
+            if isinstance(model, MachineModel):
+                self._use_machine_model(model)
             elif not self._use(model):
                 return "too large"
             if data[-1] % 32 == 0:
@@ -193,10 +197,16 @@ class ModelFiles(Target):
                 run_command("info", path, "--json")
         return "works"
 
-    def _use_texts(self, model: Any) -> None:
+    def _use_machine_model(self, model: Any) -> None:
         if isinstance(model, cotm.CoTMEmbedding):
             model.similar(model.vocabulary_[0], 2)
             model.transform(_TEXTS[:2])
+        elif isinstance(model, cotm.CoTMImageToImage):
+            learned = model._learned().extra
+            if learned.window.n_bits * model.machine_.spec.m > _MOST:
+                return
+            shape = (1, 4, 4) if learned.flat[0] else (1, 4, 4, learned.window.channels)
+            model.predict(np.ones(shape, dtype=learned.given.dtype))
         else:
             model.next("the c", 3)
             model.perplexity(_TEXTS[:2])

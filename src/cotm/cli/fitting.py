@@ -17,7 +17,7 @@ from .errors import INTERRUPTED
 from .logs import are_json, as_line
 from .options import PARAMETER_OPTIONS, ModelKind
 from .output import say, visible
-from .summary import kind_of
+from .summary import is_regressor, kind_of
 
 if TYPE_CHECKING:
     from .data.examples import Data
@@ -76,7 +76,9 @@ def resumed_model(path: Path, kind: ModelKind | None, given: dict[str, Any]) -> 
         )
     model.set_params(**{name: given[name] for name in _CHANGEABLE if name in given})
     until = target if longer == "auto" else longer
-    if not _stops_early(model) and model._progress.epochs >= until:
+    # What was killed after its last epoch, before probabilities were learned, is to be ended.
+    ended = is_regressor(model) or model._now().sharpness.value() is not None
+    if not _stops_early(model) and model._progress.epochs >= until and ended:
         raise ValueError(f"{path} has its {until} epochs; to train longer, set --epochs")
     return model
 
