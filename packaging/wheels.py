@@ -2,7 +2,7 @@
 
 Usage: python packaging/wheels.py    (`make wheels`)
 
-zig's C++ compiler builds against a glibc of 2014 and takes its C++ library along, so that one
+zig's C++ compiler builds against a glibc of 2012 and takes its C++ library along, so that one
 wheel runs on every distribution since. CPython 3.10 and 3.11 get a wheel each, all from 3.12 on
 one between them (its stable ABI). Pythons are those of COTM_PYTHONS, or python3.10 to python3.14
 on the path.
