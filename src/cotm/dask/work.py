@@ -1,0 +1,105 @@
+"""What workers do: look at parts, make bits of them, and go a step of a training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import distributed
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
+
+from ..booleanize import Recount
+from ..model.input_parts import PartLooks, count_again
+from ..model.inputs import InputReader
+from ..model.labels import example_weights, make_targets, read_labels
+from ..pools.course import Course
+from ..pools.shares import Rows, require_rows
+
+
+class LabelLooks(NamedTuple):
+    """What labels a part has."""
+
+    multilabel: bool
+    names: list[str] | None  # of columns
+    classes: NDArray[Any]  # those that are there
+    counts: NDArray[np.int64]
+    columns: int
+
+
+class Looks(NamedTuple):
+    """What must be known of a part before anything is done with it."""
+
+    X: PartLooks
+    y: LabelLooks | None  # None where there are no rows
+    weight: float  # in all; 1 where all rows count the same
+
+
+@dataclass(frozen=True)
+class Meanings:
+    """What rows and labels become: all that was learned from looking at them."""
+
+    reader: InputReader
+    classes: NDArray[Any]
+    class_weight: dict[Any, float] | None
+
+
+def look(learner: Any, number: int, X: Any, y: Any, weight: Any) -> Looks:
+    """Look at a part, and summarise it where a booleanizer learns from that."""
+    for name, values in (("y", y), ("sample_weight", weight)):
+        if values is not None and len(values) != X.shape[0]:
+            raise ValueError(
+                f"partition {number} of X has {X.shape[0]:,} rows, but that of {name} has "
+                f"{len(values):,}; they must belong together, row by row"
+            )
+    seen = PartLooks.of(learner, X)
+    if not seen.n_rows:
+        return Looks(seen, None, 0.0)
+    labels = read_labels(y)
+    if labels.multilabel:
+        known = np.empty(0), np.empty(0, dtype=np.int64)
+    else:
+        known = np.unique(labels.values, return_counts=True)
+    columns = labels.values.shape[1] if labels.multilabel else 1
+    total = 1.0
+    if weight is not None:
+        checked = _check_sample_weight(
+            np.asarray(weight), labels.values, dtype=np.float64, ensure_non_negative=True
+        )
+        total = float(checked.sum())
+    return Looks(seen, LabelLooks(labels.multilabel, labels.names, *known, columns), total)
+
+
+def look_at_bits(learner: Any, X: Any) -> PartLooks:
+    """Summarise a part of bits, too, since others hold other numbers."""
+    return PartLooks.of(learner, X, also_bits=True)
+
+
+def recount(learner: Any, X: Any, empty: Recount) -> Recount:
+    """Look at a part more closely."""
+    return count_again(learner, X, empty)
+
+
+def make_rows(meanings: Meanings, X: Any, y: Any, weight: Any) -> Rows:
+    """The bits, targets and weights of a part."""
+    labels = read_labels(y)
+    weight = None if weight is None else np.asarray(weight)
+    factors = example_weights(labels, meanings.classes, weight, meanings.class_weight)
+    return Rows.of(meanings.reader.read(X), make_targets(labels, meanings.classes), factors)
+
+
+def share(n_pools: int, n_rows: int, *pieces: Rows) -> Rows:
+    """All rows of a share, from what each part has of it."""
+    return require_rows(Rows.join(pieces), n_pools, n_rows)
+
+
+def step(function: Callable[..., Any], *given: Any) -> Any:
+    """A step of a training: a pool's on one thread, that of all clauses on all of a worker's."""
+    course, *others = given
+    if not isinstance(course, Course):
+        return function(*given)
+    alone = function is Course.visit and others[2] is None
+    threads = distributed.get_worker().state.nthreads if alone else 1
+    return function(replace(course, n_jobs=course.learner.n_jobs or threads), *others)
