@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import distributed
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight
 
 from ..booleanize import Recount
 from ..model.input_parts import PartLooks, count_again
 from ..model.inputs import InputReader
-from ..model.labels import example_weights, make_targets, read_labels
+from ..model.labels import Labels, example_weights, make_targets, read_labels
 from ..pools.course import Course
 from ..pools.shares import Rows, require_rows
 
@@ -63,12 +62,7 @@ def look(learner: Any, number: int, X: Any, y: Any, weight: Any) -> Looks:
     else:
         known = np.unique(labels.values, return_counts=True)
     columns = labels.values.shape[1] if labels.multilabel else 1
-    total = 1.0
-    if weight is not None:
-        checked = _check_sample_weight(
-            np.asarray(weight), labels.values, dtype=np.float64, ensure_non_negative=True
-        )
-        total = float(checked.sum())
+    total = 1.0 if weight is None else float(_factors(labels, None, weight, None).sum())
     return Looks(seen, LabelLooks(labels.multilabel, labels.names, *known, columns), total)
 
 
@@ -85,9 +79,17 @@ def recount(learner: Any, X: Any, empty: Recount) -> Recount:
 def make_rows(meanings: Meanings, X: Any, y: Any, weight: Any) -> Rows:
     """The bits, targets and weights of a part."""
     labels = read_labels(y)
-    weight = None if weight is None else np.asarray(weight)
-    factors = example_weights(labels, meanings.classes, weight, meanings.class_weight)
+    factors = _factors(labels, meanings.classes, weight, meanings.class_weight)
     return Rows.of(meanings.reader.read(X), make_targets(labels, meanings.classes), factors)
+
+
+def _factors(labels: Labels, classes: Any, weight: Any, class_weight: Any) -> NDArray[np.float64]:
+    """What ``example_weights`` gives, also where no row of a part counts, but some of others."""
+    if weight is None:
+        return example_weights(labels, classes, None, class_weight)
+    longer = labels._replace(values=np.concatenate([labels.values, labels.values[:1]]))
+    weight = np.append(np.asarray(weight, dtype=np.float64), 1.0)
+    return example_weights(longer, classes, weight, class_weight)[:-1]
 
 
 def share(n_pools: int, n_rows: int, *pieces: Rows) -> Rows:

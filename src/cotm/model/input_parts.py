@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,12 +74,10 @@ class PartLooks:
         return cls(**looks)
 
 
-def count_again(estimator: Any, X: Any, recount: Recount) -> Recount:
-    """The numbers of a part counted again, into an empty recount, which is returned."""
-    reader = InputReader.from_parameters(estimator)
-    if X.shape[0]:
-        recount.update(_as_table(reader, reader.check(X)))
-    return recount
+def count_again(estimator: Any, X: Any, empty: Recount) -> Recount:
+    """The numbers of a part counted again, as a copy of an empty recount says."""
+    reader, recount = InputReader.from_parameters(estimator), copy.deepcopy(empty)
+    return recount.update(_as_table(reader, reader.check(X))) if X.shape[0] else recount
 
 
 def check_alike(looks: Sequence[PartLooks]) -> PartLooks:
