@@ -50,7 +50,7 @@ class CoTMClassifier(classifier.CoTMClassifier):
     pool_rows : {"turns", "share", "all"}, default="turns"
         What each learns from in an epoch: one share of the rows, and the next one in the next
         epoch; its own one, always; or all of them, one share after the other.
-    refine : int, default=8
+    refine : int, default=10
         Passes of all clauses over all rows, one share after the other, once the pools are one.
     client : distributed.Client, default=None
         The cluster to train on. None: that of the client that was made last.

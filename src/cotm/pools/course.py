@@ -30,7 +30,7 @@ POOL_ROWS = ("turns", "share", "all")
 #: Pools, unless users say how many; what came of it is in ``docs/dask.md``.
 N_POOLS = 4
 #: Passes of all clauses over all rows, once the pools are one; likewise.
-REFINE = 8
+REFINE = 10
 #: More than anyone has machines.
 _MOST_POOLS = 10_000
 

@@ -51,7 +51,7 @@ def fit_pools(
     pool_rows : {"turns", "share", "all"}, default="turns"
         What each learns from in an epoch: one share of the rows, the next one in each epoch; its
         own one, always; or all of them, one after the other.
-    refine : int, default=8
+    refine : int, default=10
         Passes of all clauses over all rows at the end.
 
     Returns
