@@ -6,9 +6,9 @@ The longest pool and the passes after it come one after the other, however many 
 their sum is the time that pools take where every pool has a worker.
 
 `table` generates rows on the workers of a Dask cluster on this computer, trains there, and scores
-other rows; the seconds are those of the workers' processors. `parts` measures, in this process, what
-each part of that takes per row, with a pool for each of --workers, and reckons what so many workers
-would take for --reckon-rows; `reckoned` says what is assumed.
+other rows; the seconds are those of the workers' processors. `parts` measures, in this process,
+what each part of that takes per row, with a pool for each of --workers, and reckons what so many
+workers would take for --reckon-rows; `reckoned` says what is assumed.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def compare(options: argparse.Namespace) -> list[dict[str, Any]]:
     found = []
     for clauses in options.clauses:
         for seed in options.seeds:
-            for n_pools in (1, *options.pools):
+            for n_pools in options.pools:
                 learner = cotm.CoTMClassifier(
                     clauses, **more, n_jobs=1, random_state=seed, **options.settings
                 )
@@ -96,7 +96,8 @@ def compare(options: argparse.Namespace) -> list[dict[str, Any]]:
                 found.append({
                     "what": source, "clauses": clauses, "seed": seed, "pools": n_pools,
                     "rows": X.shape[0], "epochs": len(model.history_),
-                    "accuracy": model.score(X_test, y_test), "seconds": sum(seconds.values()), "longest_pool": max(pools),
+                    "accuracy": model.score(X_test, y_test),
+                    "seconds": sum(seconds.values()), "longest_pool": max(pools),
                     "together": seconds.get("together", 0.0),
                 })  # fmt: skip
                 print(json.dumps(found[-1]), flush=True)
@@ -137,7 +138,7 @@ def table(options: argparse.Namespace) -> list[dict[str, Any]]:
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        for n_pools in (1, *options.pools):
+        for n_pools in options.pools:
             before = sum(client.run(time.process_time).values())
             began = time.perf_counter()
             model = CoTMClassifier(
@@ -251,7 +252,7 @@ def main() -> None:
     parser.add_argument("--test-rows", type=int, default=10_000)
     parser.add_argument("--held-out", action="store_true", help="score a sixth of the rows instead")
     parser.add_argument("--clauses", type=int, nargs="*", default=[500])
-    parser.add_argument("--pools", type=int, nargs="*", default=[2, 4])
+    parser.add_argument("--pools", type=int, nargs="*", default=[1, 2, 4])
     parser.add_argument("--pool-rows", default="turns")
     parser.add_argument("--refine", type=int, default=REFINE)
     parser.add_argument("--seeds", type=int, nargs="*", default=[1])
