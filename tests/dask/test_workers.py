@@ -50,7 +50,7 @@ def steps_done(cluster):
 def kill_one_in_the_middle(cluster, client):
     """Wait until a training is well under way, and kill the worker that holds most of it."""
     before = client.run(os.getpid)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while steps_done(cluster) < 10 and time.monotonic() < deadline:
         time.sleep(0.005)
     busiest = max(cluster.scheduler.workers.values(), key=lambda worker: worker.nbytes)
@@ -75,13 +75,13 @@ def test_files_are_equal_whoever_trains(tmp_path, quick_processes):
     )
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=None
+            n_workers=1, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
         for workers, rows in [(1, 500), (2, 1797), (4, 230)]:
             cluster.scale(workers)
-            client.wait_for_workers(workers, timeout=120)
+            client.wait_for_workers(workers, timeout=600)
             assert file_of(train(client, rows), tmp_path) == expected, workers
 
         found, killed = [], []
@@ -89,7 +89,7 @@ def test_files_are_equal_whoever_trains(tmp_path, quick_processes):
         training.start()
         killed.append(kill_one_in_the_middle(cluster, client))
         assert training.is_alive(), "it was over before anyone was killed"
-        training.join(timeout=120)
+        training.join(timeout=600)
         assert file_of(found[0], tmp_path) == expected
         (pid, held), *_ = killed
         assert held and pid not in client.run(os.getpid).values()

@@ -101,6 +101,13 @@ class Rows:
     def __len__(self) -> int:
         return len(self.targets)
 
+    @property
+    def nbytes(self) -> int:
+        """What they take in memory and on the way, as they travel."""
+        stored = self.bits.stored
+        parts = [stored.indices, stored.indptr] if self.bits.is_sparse else [stored]
+        return sum(int(part.nbytes) for part in (*parts, self.targets, self.weight))
+
     def take(self, rows: Any) -> Rows:
         """Some of them."""
         weight = self.weight if len(self.weight) == 1 else self.weight[rows]
