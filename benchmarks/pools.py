@@ -105,12 +105,12 @@ def compare(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def made_part(number: int, rows: int) -> np.ndarray:
-    """A part of a table of numbers, and in the last column labels, a tenth of them wrong."""
+    """A part of a table of whole numbers, and in the last column labels, a tenth of them wrong."""
     random = np.random.default_rng(number)
-    X = random.normal(size=(rows, COLUMNS)).astype(np.float32)
-    y = (X[:, 0] * X[:, 1] > 0) ^ (X[:, 2] + X[:, 3] > 1)
-    wrong = random.random(rows) < 0.1
-    return np.column_stack([X, np.where(wrong, random.random(rows) < 0.5, y)])
+    table = random.integers(0, 8, (rows, COLUMNS + 1), dtype=np.uint8)
+    y = ((table[:, 0] > 3) ^ (table[:, 1] > 3)) | (table[:, 2] + table[:, 3] > 10)
+    table[:, -1] = y ^ (random.integers(0, 10, rows, dtype=np.uint8) == 0)
+    return table
 
 
 def table(options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -124,7 +124,7 @@ def table(options: argparse.Namespace) -> list[dict[str, Any]]:
         parts = [
             dask.array.from_delayed(
                 dask.delayed(made_part)(first + number, ROWS_OF_A_PART),
-                (ROWS_OF_A_PART, COLUMNS + 1), np.float64,
+                (ROWS_OF_A_PART, COLUMNS + 1), np.uint8,
             )
             for number in range(count // ROWS_OF_A_PART)
         ]  # fmt: skip
@@ -145,10 +145,10 @@ def table(options: argparse.Namespace) -> list[dict[str, Any]]:
                 options.clauses[0], n_pools=n_pools, random_state=options.seeds[0],
                 refine=options.refine if n_pools > 1 else 0, pool_rows=options.pool_rows,
                 **options.settings,
-            ).fit(train[:, :-1], train[:, -1].astype(np.int8))  # fmt: skip
+            ).fit(train[:, :-1], train[:, -1])  # fmt: skip
             wall = time.perf_counter() - began
             seconds = sum(client.run(time.process_time).values()) - before
-            accuracy = model.score(held[:, :-1], held[:, -1].astype(np.int8))
+            accuracy = model.score(held[:, :-1], held[:, -1])
             found.append({
                 "what": "table", "rows": options.rows, "clauses": options.clauses[0],
                 "pools": n_pools, "epochs": len(model.history_), "accuracy": accuracy,
@@ -175,7 +175,7 @@ def parts(options: argparse.Namespace) -> list[dict[str, Any]]:
     from cotm.model.input_parts import fit_reader
 
     rows = made_part(0, options.rows)
-    X, y = rows[:, :-1], rows[:, -1].astype(np.int8)
+    X, y = rows[:, :-1], rows[:, -1]
     learner = cotm.CoTMClassifier(options.clauses[0], n_jobs=1, random_state=1, **options.settings)
     taken: dict[str, float] = {}
 
@@ -214,7 +214,7 @@ def parts(options: argparse.Namespace) -> list[dict[str, Any]]:
         pools = sum(value for name, value in seconds.items() if name != "together")
         measured = {
             "workers": workers, "epochs": epochs, "refine": refine,
-            "accuracy here": model.score(held[:, :-1], held[:, -1].astype(np.int8)),
+            "accuracy here": model.score(held[:, :-1], held[:, -1]),
             "pool": 1e6 * pools / (epochs * len(X)),
             "together": 1e6 * seconds.get("together", 0.0) / (max(1, refine) * len(X)),
             "bytes of a state": state.memory.nbytes + state.weights.nbytes,
