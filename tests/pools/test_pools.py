@@ -156,6 +156,13 @@ def test_pools_without_rows_are_refused():
         fit_pools(small(), X[:20], Y[:20], n_pools=40)
 
 
+def test_columns_of_labels_are_refused():
+    columns = np.column_stack([Y, Y]).astype(object)
+    columns[:, 1] = np.array(["no", "yes"])[Y]
+    with pytest.raises(ValueError, match="several columns of labels, which pools do not learn"):
+        fit_pools(small(), X, columns)
+
+
 def test_progress_is_shown(capsys):
     fit_pools(small(verbose=2), X, Y, n_pools=2, refine=1)
     lines = capsys.readouterr().err.splitlines()

@@ -16,21 +16,18 @@ from ..core.state import Snapshot
 from ..model.input_parts import PartLooks, count_again
 from ..model.inputs import InputReader
 from ..model.labels import Labels, example_weights, make_targets, read_labels
-from ..pools.course import Course
+from ..pools.course import Course, check_labels
 from ..pools.shares import Rows, require_rows
 
-# Dask moves what is smaller to where the rest is: the states of machines, and not rows.
 
-
-@sizeof.register(Rows)
-def _bytes_of_rows(rows: Rows) -> int:
-    return rows.nbytes
-
-
-@sizeof.register(Snapshot)
 def _bytes_of_state(state: Snapshot) -> int:
     earlier = sum(past.included.nbytes + past.weights.nbytes for past in state.earlier)
     return int(state.memory.nbytes + state.weights.nbytes + earlier)
+
+
+# Dask moves what is smaller to where the rest is: the states of machines, and not rows.
+sizeof.register(Rows, lambda rows: rows.nbytes)
+sizeof.register(Snapshot, _bytes_of_state)
 
 
 class LabelLooks(NamedTuple):
@@ -56,7 +53,7 @@ class Meanings:
     """What rows and labels become: all that was learned from looking at them."""
 
     reader: InputReader
-    classes: NDArray[Any]
+    classes: Any  # an array
     class_weight: dict[Any, float] | None
 
 
@@ -71,7 +68,7 @@ def look(learner: Any, number: int, X: Any, y: Any, weight: Any) -> Looks:
     seen = PartLooks.of(learner, X)
     if not seen.n_rows:
         return Looks(seen, None, 0.0)
-    labels = read_labels(y)
+    labels = check_labels(read_labels(y))
     if labels.multilabel:
         known = np.empty(0), np.empty(0, dtype=np.int64)
     else:
@@ -95,7 +92,8 @@ def make_rows(meanings: Meanings, X: Any, y: Any, weight: Any) -> Rows:
     """The bits, targets and weights of a part."""
     labels = read_labels(y)
     factors = _factors(labels, meanings.classes, weight, meanings.class_weight)
-    return Rows.of(meanings.reader.read(X), make_targets(labels, meanings.classes), factors)
+    targets: Any = make_targets(labels, meanings.classes)
+    return Rows.of(meanings.reader.read(X), targets, factors)
 
 
 def _factors(labels: Labels, classes: Any, weight: Any, class_weight: Any) -> NDArray[np.float64]:

@@ -114,7 +114,8 @@ def fit_reader(estimator: Any, looks: Sequence[PartLooks], recounts: RecountPart
     reader.begin(first.names, tuple(head.shape[1:]))
     seen = [part for part in looks if part.n_rows]
     reader.booleanizer = _learned(reader, head, seen, recounts)
-    bits = head if reader.booleanizer is None else reader.booleanizer.transform(head)
+    made = reader.booleanizer
+    bits = head if made is None else reader._in_slices(made.transform, head)
     reader.adopt(bits, features)
     return reader
 
@@ -136,7 +137,7 @@ def _learned(
         return None
     if automatic and looks[0].dtype is not None and all(part.is_bits for part in looks):
         return None
-    images = _image_booleanizer(reader, looks) if reader.reads_images else None
+    images = _image_booleanizer(reader, head, looks) if reader.reads_images else None
     if images is not None and not isinstance(images, ImageThermometer):
         return images.fit(head)  # which learns nothing but their shape
     learner = _summarising(reader)
@@ -154,10 +155,10 @@ def _learned(
     return ImageThermometer(learner.n_bits)._adopt(thresholds)
 
 
-def _image_booleanizer(reader: InputReader, looks: Sequence[PartLooks]) -> Any:
+def _image_booleanizer(reader: InputReader, head: Any, looks: Sequence[PartLooks]) -> Any:
     """The booleanizer for images like all of these, as yet not fitted."""
     if not isinstance(reader.booleanize, str):
-        return clone(reader.booleanize)
+        return reader._image_booleanizer(head)
     dtype = np.result_type(*(part.dtype for part in looks if part.dtype is not None))
     ends = [min(part.low for part in looks), max(part.high for part in looks)]
     return reader.gray_or_levels(gray=holds_gray(np.array(ends).astype(dtype)))

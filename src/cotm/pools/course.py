@@ -20,6 +20,7 @@ from ..machine import Machine
 from ..model.bounds import limits_for
 from ..model.constraints import Limits
 from ..model.fitted import Fitted, Record, TrainingProgress
+from ..model.labels import Labels
 from ..model.outputs import Judge
 from ..model.presets import epochs_of
 from ..model.probabilities import Sample, Sharpness
@@ -193,6 +194,16 @@ class Course:
         sharpness = Sharpness.to_learn(machine, sample, fitted.outputs, epoch)
         progress = TrainingProgress(tuple(history), until_epoch=epoch, step=state.step)
         return replace(fitted, machine=machine, progress=progress, sharpness=sharpness)
+
+
+def check_labels(labels: Labels) -> Labels:
+    """Labels that pools can learn, or a ValueError."""
+    if labels.several:
+        raise ValueError(
+            "y has several columns of labels, which pools do not learn; fit a classifier for each "
+            "column, or a cotm.CoTMClassifier"
+        )
+    return labels
 
 
 def united(*states: Snapshot) -> Snapshot:

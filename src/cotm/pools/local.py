@@ -19,7 +19,7 @@ from ..model.fitted import Record
 from ..model.inputs import InputReader
 from ..model.presets import preset_for
 from ..model.probabilities import Sample
-from .course import N_POOLS, REFINE, Course, PoolOptions
+from .course import N_POOLS, REFINE, Course, PoolOptions, check_labels
 from .shares import Rows, require_rows
 from .training import train
 
@@ -74,7 +74,7 @@ def fit_pools(
     options = PoolOptions.checked(classifier, n_pools, pool_rows, refine)
     learner = clone(classifier)
     task = learner._task
-    answers = task.read(y)
+    answers = check_labels(task.read(y))
     reader = InputReader.from_parameters(learner)
     examples = reader.fit(X, answers.values)
     check_consistent_length(examples, answers.values)
