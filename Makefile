@@ -4,7 +4,7 @@ VENV := .venv
 PIP := $(VENV)/bin/pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src native -type f -not -name '*.pyc')
 
-.PHONY: help demo test test-matrix test-aarch64 test-cross test-cuda lint format bench bench-full bench-gpu \
+.PHONY: help demo test test-matrix test-aarch64 test-cross test-cuda test-engines lint format bench bench-full bench-gpu \
   cuda-tools sanitize sanitize-cuda docs wheels sbom \
   release-check constraints soak fuzz test-kills clean
 .DEFAULT_GOAL := help
@@ -23,6 +23,7 @@ help:
 	@echo "make test-cuda  the tests of the CUDA backend, and those of behaviour on it"
 	@echo "make sanitize  the native tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make sanitize-cuda  some CUDA tests under NVIDIA's memcheck and racecheck"
+	@echo "make test-engines  the examples on Ray and Spark, which it installs"
 	@echo "make soak      ten minutes of load on a server, with reloads and killed workers"
 	@echo "make fuzz      inputs that nobody would write, for FUZZ_SECONDS, of all kinds or FUZZ_TARGETS"
 	@echo "make test-kills  a hundred killed trainings, which come to the same models"
@@ -163,6 +164,12 @@ sanitize-cuda: $(DEVELOPMENT) cuda-tools
 	compute-sanitizer --tool memcheck --error-exitcode 1 $(VENV)/bin/python -m pytest $(SANITIZED)
 	COTM_CUDA_FLAGS=-DCOTM_RACECHECK compute-sanitizer --tool racecheck --error-exitcode 1 \
 	  $(VENV)/bin/python -m pytest $(SANITIZED)
+
+# Ray and Spark, on this computer; Spark needs Java 17. They are large, so only here.
+test-engines: $(DEVELOPMENT)
+	@$(VENV)/bin/python -c "import ray, pyspark" 2>/dev/null || \
+	  $(PIP) install --quiet $$($(VENV)/bin/python packaging/extra.py engines)
+	$(VENV)/bin/pytest tests/engines
 
 # Every answer is compared with the model's own. Times mean something on a machine at rest only.
 soak: $(DEVELOPMENT)

@@ -32,6 +32,8 @@ LAYERS = [
     "regressor",
     "composite",
     "joining",
+    "pools",
+    "dask",
     "detecting",
     "language",
     "imaging",
@@ -122,6 +124,8 @@ def test_no_module_imports_itself_by_way_of_others():
         ("cupy", {"backends", "core"}),
         ("polars", {"cli", "rules"}),  # tables are read by cli; rules become one
         ("onnx", {"exporting"}),
+        ("dask", {"dask"}),
+        ("distributed", {"dask"}),
     ],
 )
 def test_optional_libraries_stay_where_they_belong(library, home):

@@ -45,6 +45,7 @@ GROUPS = {
         "regression",
         "tasks",
         "composites",
+        "dask",
     ],
     "understanding": ["rules", "explaining", "report", "pictures"],
     "deploying": [
@@ -62,6 +63,8 @@ GROUPS = {
 #: Public things beside those of cotm.__all__, by module.
 MORE_NAMES = {
     "cotm.booleanize": ["SetOfWords"],
+    "cotm.dask": ["CoTMClassifier"],
+    "cotm.pools": ["fit_pools"],
     "cotm.tuning": ["Share"],
     "cotm.datasets": [
         *("load_mnist", "load_fashion_mnist", "load_kmnist", "load_cifar10", "load_imdb"),

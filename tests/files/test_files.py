@@ -92,6 +92,15 @@ def test_a_loaded_model_is_the_same_model(case, tmp_path):
     assert state(loaded) == state(model), "training on differs"
 
 
+def test_the_same_model_makes_the_same_file(tmp_path):
+    model = small().fit(IRIS_X, IRIS_Y)
+    files = set()
+    for number in range(8):
+        model.save(tmp_path / f"{number}.cotm")
+        files.add((tmp_path / f"{number}.cotm").read_bytes())
+    assert len(files) == 1
+
+
 def test_feature_names_survive(tmp_path):
     model = small().fit(frame(), frame()["smoker"])
     model.save(tmp_path / "m.cotm")

@@ -41,6 +41,7 @@ class Purpose(IntEnum):
     AUGMENT = 10  # how an image is changed in a pass
     TEXT = 11  # contexts of words, words that do not come next, words that are said
     PIXEL = 12  # which windows of an image a pass looks at
+    POOL = 13  # which rows are of which share, and the seeds of machines that learn apart
     SYMBOL = 16  # which bits of a hypervector stand for a symbol
     MADE_UP = 24  # which cells made-up rows have
 
@@ -111,6 +112,20 @@ def pass_order(seed: int, step: int, n_examples: int) -> NDArray[np.int64]:
 def split_order(seed: int, n_examples: int) -> NDArray[np.int64]:
     """The shuffle whose first rows are held out for early stopping."""
     return _shuffled(make_key(step_key(seed, 0), Purpose.SPLIT), n_examples)
+
+
+def share_of_rows(seed: int, first: int, n_rows: int, n_shares: int) -> NDArray[np.int64]:
+    """The share that each of so many rows is in, whichever others there are; by their numbers."""
+    key = make_key(step_key(seed, 0), Purpose.POOL)
+    rows = np.arange(first, first + n_rows, dtype=U64)
+    with np.errstate(over="ignore"):
+        words = mix64(key + rows * _GOLDEN64) >> U64(32)
+        return np.asarray((words * U64(n_shares)) >> U64(32)).astype(np.int64)
+
+
+def pool_seed(seed: int, pool: int) -> int:
+    """The seed of one of several machines that learn apart; the first has that of all."""
+    return int(make_key(step_key(seed, 0), Purpose.POOL, 1, pool)) if pool else seed
 
 
 def _shuffled(key: NDArray[np.uint64], n_examples: int) -> NDArray[np.int64]:

@@ -42,8 +42,18 @@ def check_header_text(text: str | bytes) -> None:
 
 
 def pack(text: str, tensors: Tensors) -> bytes:
-    """The bytes of a model file with this header, which is JSON, and these tensors."""
-    return safetensors.numpy.save(tensors, {"cotm": text, "sha256": _checksum(text, tensors)})
+    """The bytes of a model file with this header, which is JSON, and these tensors.
+
+    The same model makes the same bytes.
+    """
+    metadata = {"cotm": text, "sha256": _checksum(text, tensors)}
+    data = safetensors.numpy.save(tensors, metadata)
+    begin = 8 + int.from_bytes(data[:8], "little")
+    # safetensors writes the two in an order that is another one every time.
+    entries = {**json.loads(data[8:begin]), "__metadata__": metadata}
+    ordered = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
+    ordered += b" " * (-len(ordered) % 8)
+    return b"".join((len(ordered).to_bytes(8, "little"), ordered, data[begin:]))
 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:

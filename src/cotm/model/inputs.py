@@ -148,7 +148,7 @@ class InputReader:
             bits = X
         else:
             bits = self._in_slices(self.booleanizer.fit_transform, to_host(X))
-        self._adopt(bits, features)
+        self.adopt(bits, features)
         assert self.grid is not None
         return as_examples(bits, self.grid)
 
@@ -162,29 +162,40 @@ class InputReader:
             bits = self.booleanizer.fit(images).transform(images[:1])
         else:
             bits = self.booleanizer.fit_transform(images)
-        self._adopt(bits, features)
+        self.adopt(bits, features)
         assert self.grid is not None
         as_examples(bits, self.grid)  # before anything is learned from what are no bits
         return images
 
     def _start(self, X: Any) -> Any:
         """Check X, and choose what will make bits of it."""
-        self.names = column_names(X)
-        X = self._check(X, fitted=False)
+        names = column_names(X)
+        self.names = names
+        X = self.check(X)
         if self.reads_sequences:
             self.n_features = 1
             self.example_shape = (1,) if self.reads_images else None
             self.booleanizer = clone(self.booleanize)
             return X
-        self.n_features = int(np.prod(X.shape[1:]))
+        self.begin(names, tuple(X.shape[1:]))
         if self.reads_images:
-            self.example_shape = tuple(X.shape[1:])
             self.booleanizer = self._image_booleanizer(X)
         else:
             self.booleanizer = self._table_booleanizer(X)
         return X
 
-    def _adopt(self, bits: Any, features: list[BitFeature] | None) -> None:
+    def check(self, X: Any) -> Any:
+        """X as it is read while nothing has been learned, or a ValueError."""
+        return self._check(X, fitted=False)
+
+    def begin(self, names: list[str] | None, shape: tuple[int, ...]) -> None:
+        """Learn what examples look like: the names of columns, and their shape."""
+        self.names = names
+        self.n_features = int(np.prod(shape))
+        if self.reads_images:
+            self.example_shape = shape
+
+    def adopt(self, bits: Any, features: list[BitFeature] | None) -> None:
         """Learn where patches lie in examples like these, and what their bits mean."""
         if bits.shape[-1] == 0:
             raise ValueError(
@@ -302,7 +313,7 @@ class InputReader:
                 X = to_host(X)  # scikit-learn's checks and the booleanizers work there
         if self.reads_images:
             return self._check_images(X)
-        if _is_frame(X):
+        if is_frame(X):
             # Columns of a frame keep their types; the booleanizer looks at them.
             if len(X) == 0:
                 raise ValueError("X holds no examples (0 rows)")
@@ -339,7 +350,7 @@ class InputReader:
 
     def _check_images(self, X: Any) -> Any:
         assert self.patch_shape is not None
-        if _is_frame(X):
+        if is_frame(X):
             X = _numbers(X)
         if scipy.sparse.issparse(X):
             raise ValueError("X is sparse, but patches need dense images; pass X.toarray()")
@@ -363,12 +374,12 @@ class InputReader:
             return None
         if self.booleanize != "auto":
             return clone(self.booleanize)
-        if not _is_frame(X) and _holds_bits(X.data if scipy.sparse.issparse(X) else X):
+        if not is_frame(X) and holds_bits(X.data if scipy.sparse.issparse(X) else X):
             return None
         return Booleanizer() if self.number_bits is None else Booleanizer(self.number_bits)
 
     def _image_booleanizer(self, X: Any) -> Any:
-        if self.booleanize is None or (self.booleanize == "auto" and _holds_bits(X)):
+        if self.booleanize is None or (self.booleanize == "auto" and holds_bits(X)):
             return None
         if self.booleanize != "auto":
             volumes = len(self.patch_shape or ()) == 3
@@ -378,18 +389,23 @@ class InputReader:
                     f"{self.patch_shape} volumes; use cotm.ImageThermometer(), 'auto', or bits"
                 )
             return clone(self.booleanize)
+        return self.gray_or_levels(gray=holds_gray(X))
+
+    def gray_or_levels(self, *, gray: bool) -> Any:
+        """The booleanizer for images of bytes, or of other numbers."""
         plane = len(self.patch_shape or ()) == 2
-        return AdaptiveGaussianThreshold() if plane and _holds_gray(X) else ImageThermometer()
+        return AdaptiveGaussianThreshold() if plane and gray else ImageThermometer()
 
 
 def column_names(X: Any) -> list[str] | None:
     """Names of a frame's columns, if they are text; None where X has none."""
     if hasattr(X, "collect"):
         raise ValueError("X is a lazy frame; call X.collect() first")
-    return string_names(X.columns) if _is_frame(X) else None
+    return string_names(X.columns) if is_frame(X) else None
 
 
-def _is_frame(X: Any) -> bool:
+def is_frame(X: Any) -> bool:
+    """Whether X has columns of their own types."""
     return hasattr(X, "columns") and not isinstance(X, np.ndarray)
 
 
@@ -397,14 +413,15 @@ def _numbers(frame: Any) -> Any:
     return frame.to_numpy()
 
 
-def _holds_gray(X: Any) -> bool:
+def holds_gray(X: Any) -> bool:
     """Whether images are 8-bit: bytes, or other integers that fill the range of bytes."""
     if X.dtype == np.uint8:
         return True
     return X.dtype.kind in "iu" and X.min() >= 0 and 127 < X.max() < 256
 
 
-def _holds_bits(values: Any) -> bool:
+def holds_bits(values: Any) -> bool:
+    """Whether all values are 0 or 1, and no texts."""
     if values.dtype.kind in "iu":  # without arrays of the size of X on the way
         with on_device_of(values):
             return bool(values.size == 0 or (values.min() >= 0 and values.max() <= 1))

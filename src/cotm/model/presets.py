@@ -116,7 +116,7 @@ PRESETS = {
 #: From so many bits on, of which so few are set on average, X is taken for text.
 _TEXT_BITS, _TEXT_SHARE = 1000, 0.1
 #: Of so many examples the bits are counted.
-_COUNTED_ROWS = 1000
+COUNTED_ROWS = 1000
 
 
 def is_left(name: str, value: Any) -> bool:
@@ -144,7 +144,7 @@ def preset_for(estimator: Any, examples: Examples | None) -> str:
 
 def _share_set(examples: Examples) -> float:
     """The share of bits that are set, in some of the examples."""
-    rows = np.linspace(0, len(examples) - 1, min(len(examples), _COUNTED_ROWS)).astype(np.int64)
+    rows = np.linspace(0, len(examples) - 1, min(len(examples), COUNTED_ROWS)).astype(np.int64)
     bits = examples[rows].on_host().bits
     ones = bits.nnz if scipy.sparse.issparse(bits) else np.count_nonzero(bits)
     return float(ones / (len(rows) * examples.grid.n_features))

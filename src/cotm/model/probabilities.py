@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from scipy.optimize import minimize_scalar
 from ..backends.threads import step_nanoseconds
 from ..core.examples import ChangingExamples, Examples
 from ..core.forks import Lock
+from ..core.patches import PatchGrid
 from ..core.sparse_targets import Targets
 from ..machine import Machine
 from .labels import split_validation
@@ -54,13 +56,19 @@ class Sample:
         targets: Targets,
         weight: NDArray[np.float64],
     ) -> Sample:
-        most = max(_USUAL_ROWS, min(_MOST_ROWS, int(_SHARE * len(examples))))
-        count = min(len(examples), most, max(1, _MOST_BYTES // targets.shape[1]))
-        if not hasattr(getattr(examples, "bits", None), "indptr"):
-            count = min(count, max(1, _MOST_BYTES // int(np.prod(examples.grid.image_shape))))
-        rows = np.linspace(0, len(examples) - 1, count).astype(np.int64)
+        sparse = hasattr(getattr(examples, "bits", None), "indptr")
+        rows = cls.rows_of(len(examples), targets.shape[1], examples.grid, sparse=sparse)
         weight = weight[rows] if len(weight) > 1 else weight
         return cls(examples[rows].unchanged(), targets[rows], weight, len(examples))
+
+    @staticmethod
+    def rows_of(n_examples: int, n_outputs: int, grid: PatchGrid, *, sparse: bool) -> NDArray[Any]:
+        """Which rows are taken of so many examples."""
+        most = max(_USUAL_ROWS, min(_MOST_ROWS, int(_SHARE * n_examples)))
+        count = min(n_examples, most, max(1, _MOST_BYTES // n_outputs))
+        if not sparse:
+            count = min(count, max(1, _MOST_BYTES // int(np.prod(grid.image_shape))))
+        return np.linspace(0, n_examples - 1, count).astype(np.int64)
 
 
 class Sharpness:
