@@ -49,7 +49,9 @@ def test_the_library_takes_four_others_along():
 def test_the_document_names_every_extra_of_users():
     text = (ROOT / "docs" / "installing.md").read_text()
     named = {*re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)}
-    assert named == {*PROJECT["optional-dependencies"]} - {"test", "docs", "release", "lint"}
+    assert named == {*PROJECT["optional-dependencies"]} - {
+        *("docs", "engines", "fuzz", "lint", "release", "test")
+    }
 
 
 def test_all_means_every_extra_but_those_of_developers_and_of_one_system():
