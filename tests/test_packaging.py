@@ -46,26 +46,28 @@ def test_the_library_takes_four_others_along():
     assert {bare(requirement) for requirement in PROJECT["dependencies"]} == {*FLOOR}
 
 
+#: Extras of those who work on cotm.
+DEVELOPERS = {"docs", "engines", "fuzz", "lint", "release", "test"}
+
+
 def test_the_document_names_every_extra_of_users():
     text = (ROOT / "docs" / "installing.md").read_text()
     named = {*re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)}
-    assert named == {*PROJECT["optional-dependencies"]} - {
-        *("docs", "engines", "fuzz", "lint", "release", "test")
-    }
+    assert named == {*PROJECT["optional-dependencies"]} - DEVELOPERS
 
 
 def test_all_means_every_extra_but_those_of_developers_and_of_one_system():
     extras = PROJECT["optional-dependencies"]
     (whole,) = extras["all"]
-    assert whole.startswith("cotm[") and {*whole[5:-1].split(",")} == {*extras} - {
-        *("all", "cuda", "docs", "fuzz", "lint", "release", "test")
-    }
+    assert whole.startswith("cotm[") and {*whole[5:-1].split(",")} == (
+        {*extras} - {"all", "cuda"} - DEVELOPERS
+    )
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_only_what_is_always_there_is_imported_at_once(path):
-    """But in the command line and the server; what else is wanted is imported where it is used."""
-    if path.relative_to(SOURCE).parts[0] in ("cli", "serving") or "cuda" in path.parts:
+    """But in the command line, the server and on Dask; what else is wanted is where it is used."""
+    if path.relative_to(SOURCE).parts[0] in ("cli", "dask", "serving") or "cuda" in path.parts:
         return
     for node in ast.parse(path.read_text()).body:
         names = []
