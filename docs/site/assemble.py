@@ -46,6 +46,7 @@ GROUPS = {
         "tasks",
         "composites",
         "dask",
+        "out-of-core",
     ],
     "understanding": ["rules", "explaining", "report", "pictures"],
     "deploying": [

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .rules import Condition as Condition
     from .rules import MemberRule as MemberRule
     from .rules import Rule as Rule
+    from .streaming import Stream as Stream
     from .tuning import CoTMSearchCV as CoTMSearchCV
 
 __version__ = "0.1.0"
@@ -89,6 +90,7 @@ _HOMES = {
     "Schedule": "model.schedules",
     "Snapshot": "core.state",
     "SpokenRule": "explaining.spoken",
+    "Stream": "streaming",
     "TMClassifier": "classifier",
     "Thermometer": "booleanize",
     "TokenWindows": "booleanize",

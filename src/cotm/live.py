@@ -213,13 +213,14 @@ class LiveMachine:
         targets: Targets,
         weight: NDArray[np.float64],
     ) -> TrainingSet:
-        """Bring checked examples to the backend, once for many passes unless they change."""
+        """Bring checked examples to the backend, once for many passes unless they change or lie
+        in a file."""
         sampled = isinstance(targets, SparseTargets)
         backend = self._backend_for(len(examples), training=True, sampled=sampled)
         data: Any = examples
         if isinstance(examples, PackedExamples):
             data = examples.on(backend)
-        elif isinstance(examples, Examples):
+        elif isinstance(examples, Examples) and not examples.are_stored:
             data = backend.prepare(examples)
         scales = selection_scale(self.parameters.e, weight)
         if not isinstance(targets, SparseTargets):

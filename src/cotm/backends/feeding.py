@@ -1,4 +1,5 @@
-"""The examples of a pass, part by part: those that change are made while others are trained on."""
+"""The examples of a pass, part by part: those that change are made, and those that lie in a file
+are read, while others are trained on."""
 
 from __future__ import annotations
 
@@ -20,6 +21,8 @@ from .protocol import Backend, TrainingSet
 #: The first part is small, so that training begins at once. Each is twice the one before it, up
 #: to so many rows and bytes of bits: more at a time would make nothing faster, and Ctrl-C slower.
 _FIRST_ROWS, _MOST_ROWS, _MOST_BYTES = 64, 4096, 64_000_000
+#: Of examples in a file, which takes them at the less the more they are.
+_MOST_STORED_ROWS, _MOST_STORED_BYTES = 1 << 16, 16_000_000
 
 
 class Part(NamedTuple):
@@ -39,32 +42,42 @@ def parts_of(
     step: int,
     n_jobs: int | None,
 ) -> Generator[Part, None, None]:
-    """The parts of the pass that begins at ``step``; of examples that do not change, one.
+    """The parts of the pass that begins at ``step``; one of what the backend has in its form.
 
-    To be closed, so that nothing is made any more for a pass that was left.
+    To be closed, so that nothing is made any more for a pass that was left. ``order`` is written
+    to.
     """
     count, data = len(order), training.data
-    if not isinstance(data, ChangingExamples):
+    make: Callable[[NDArray[np.int64]], Examples]
+    most = _MOST_ROWS, _MOST_BYTES
+    if isinstance(data, ChangingExamples):
+        make = partial(data.of_pass, step)
+    elif isinstance(data, Examples) and data.are_stored:
+        make, most = data.__getitem__, (_MOST_STORED_ROWS, _MOST_STORED_BYTES)
+    else:
         yield Part(data, training.targets, training.scales, order, count)
         return
     one_scale = len(training.scales) == 1
-    borders = _borders(count, data.grid)
+    borders = _borders(count, data.grid, *most)
     parts = [order[first:last] for first, last in borders]
-    with closing(_made_ahead(partial(data.of_pass, step), parts, n_jobs)) as made:
+    with closing(_made_ahead(make, parts, n_jobs)) as made:
         for (first, last), rows, examples in zip(borders, parts, made, strict=True):
-            yield Part(
-                backend.prepare(examples),
-                data.targets_of_pass(step, rows, training.targets),
-                training.scales if one_scale else training.scales[rows],
-                np.maximum(np.arange(-first, last - first, dtype=np.int64), 0),
-                last,
+            part_of_data = backend.prepare(examples)
+            targets = (
+                data.targets_of_pass(step, rows, training.targets)
+                if isinstance(data, ChangingExamples)
+                else training.targets[rows]
             )
+            scales = training.scales if one_scale else training.scales[rows]
+            rows[:] = np.arange(last - first)
+            yield Part(part_of_data, targets, scales, order[:last], last)
+            rows[:] = 0
 
 
-def _borders(count: int, grid: PatchGrid) -> list[tuple[int, int]]:
+def _borders(count: int, grid: PatchGrid, most_rows: int, most_bytes: int) -> list[tuple[int, int]]:
     """Where parts of so many examples begin and end."""
-    fitting = _MOST_BYTES // int(np.prod(grid.image_shape))
-    most = max(_FIRST_ROWS, min(_MOST_ROWS, fitting))
+    fitting = most_bytes // int(np.prod(grid.image_shape))
+    most = max(_FIRST_ROWS, min(most_rows, fitting))
     borders, first, size = [], 0, _FIRST_ROWS
     while first < count:
         last = min(first + min(size, most), count)

@@ -6,6 +6,7 @@ that ``--help`` answers at once.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import Annotated
@@ -106,6 +107,8 @@ def common(
 def main() -> None:
     """Entry point of the program ``cotm``."""
     open_closed_streams()
+    # pyarrow's own allocator takes 1 GB of addresses at once, which `ulimit -v` counts.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         app(prog_name="cotm")
     except OutputError as error:  # of --help and --version; commands report their own

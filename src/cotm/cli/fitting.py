@@ -144,11 +144,14 @@ def _finished_epochs(model: Any) -> int:
     return model._progress.epochs if hasattr(model, "machine_") else 0
 
 
-def resume_command(source: Source, eval_file: Path | None, out: Path) -> str:
+def resume_command(
+    source: Source, eval_file: Path | None, out: Path, *, stream: bool | None = None
+) -> str:
     """What to type to go on with a training that was interrupted."""
     words = ["cotm", "train", str(source.path), "--out", str(out), "--resume"]
     words += source_words(source)
     words += [] if eval_file is None else ["--eval", str(eval_file)]
+    words += [] if stream is None else ["--stream" if stream else "--no-stream"]
     return shlex.join(words)
 
 

@@ -40,6 +40,24 @@ if TYPE_CHECKING:
     from .data.examples import Data
 
 
+Streamed = Annotated[
+    bool | None,
+    typer.Option(
+        "--stream/--no-stream",
+        help="Read DATA in batches, which takes little memory, or at once.",
+        show_default="in batches if it is large",
+    ),
+]
+TemporaryFolder = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Where --stream keeps temporary files.",
+        show_default="as the system",
+    ),
+]
+
+
 @takes(classifier_options())
 def train(
     data: TrainingFile,
@@ -54,6 +72,8 @@ def train(
     model: Model = None,
     text: TextColumn = None,
     text_as: TextReader = None,
+    stream: Streamed = None,
+    temp: TemporaryFolder = None,
     eval_file: EvalFile = None,
     checkpoint_every: CheckpointEvery = None,
     resume: Resume = False,
@@ -69,6 +89,10 @@ def train(
     All columns but the target are learned from: numbers, categories, dates
     and times. Empty cells are missing values, and so are texts such as NA
     and ?, in every kind of table; --missing says which.
+
+    \b
+    A table that would fill the memory there is, is read in batches, to the
+    same model; DATA may be a folder of Parquet files.
 
     \b
     Ctrl-C saves the last finished epoch, and --resume goes on from there, to
@@ -87,18 +111,10 @@ def train(
     from .data.loading import read_like, read_training
 
     _require_files(data, eval_file)
-    source = require_target(
-        Source.given(
-            data,
-            target=target,
-            drop=drop,
-            x=x,
-            y=y,
-            separator=separator,
-            missing=missing,
-            form=form,
-        )
+    source = Source.given(
+        data, target=target, drop=drop, x=x, y=y, separator=separator, missing=missing, form=form
     )
+    require_target(source)
     check_model_output(out, [data] if eval_file is None else [data, eval_file])
     given = {
         name: None if isinstance(value, NoLimit) else getattr(value, "value", value)
@@ -107,13 +123,13 @@ def train(
     }
     learner = resumed_model(out, model, given) if resume else new_model(model, given)
     text = text_column(learner, text, text_as, resume=resume, several="," in (source.target or ""))
-    examples = read_training(learner, source, text, quiet=quiet)
+    examples = read_training(learner, source, text, quiet=quiet, stream=stream, folder=temp)
     if text is None:
         warn_about_names(examples, source)
     evaluation = None
     if eval_file is not None:
         evaluation = read_like(learner, examples, replace(source, path=eval_file), quiet=quiet)
-    resumption = resume_command(source, eval_file, out)
+    resumption = resume_command(source, eval_file, out, stream=stream)
     learner.set_params(
         callbacks=[] if checkpoint_every is None else [Checkpoint(out, every=checkpoint_every)],
         verbose=0 if quiet or are_json() else 1,
@@ -136,9 +152,11 @@ def warn_about_names(examples: Data, source: Source) -> None:
     """Tell of columns that only name rows."""
     if not source.is_table:
         return
+    from .data.examples import StreamedData
     from .data.tables import row_names
 
-    for column, reason in row_names(examples.X).items():
+    found = examples.row_names if isinstance(examples, StreamedData) else row_names(examples.X)
+    for column, reason in found.items():
         say(
             f"warning: column {column!r} {reason}; if it only names rows, leave it out with "
             f"--drop {visible(shlex.quote(column))}"
@@ -148,7 +166,7 @@ def warn_about_names(examples: Data, source: Source) -> None:
 def _print_summary(model: Any, examples: Data, seconds: float, out: Path, *, as_json: bool) -> None:
     from ..estimator.progress import format_seconds
 
-    rows = len(examples.X)
+    rows = examples.rows
     try:
         if as_json:
             facts = {**file_data(out), "rows": rows, "seconds": seconds}

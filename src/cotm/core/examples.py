@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from .gpu_arrays import as_gpu_array, on_device_of, on_gpu, to_host
 from .patches import PatchGrid, patch_features
 from .sparse_targets import Targets
+from .stored_bits import StoredBits
 
 
 @dataclass(frozen=True)
 class Examples:
     """Checked bits of N examples: a dense (N, rows, W, C) array, of NumPy or on a GPU, or a CSR
-    matrix (flat only)."""
+    matrix (flat only); or such in a file, of which parts are in memory."""
 
     bits: Any
     grid: PatchGrid
@@ -28,6 +29,16 @@ class Examples:
 
     def __getitem__(self, rows: Any) -> Examples:
         return Examples(self.bits[rows], self.grid)
+
+    @property
+    def are_stored(self) -> bool:
+        """Whether they lie in a file."""
+        return isinstance(self.bits, StoredBits)
+
+    def subset(self, rows: NDArray[np.int64]) -> Examples:
+        """Some of them, in the file if they lie there."""
+        bits = self.bits.subset(rows) if isinstance(self.bits, StoredBits) else self.bits[rows]
+        return Examples(bits, self.grid)
 
     def unchanged(self) -> Examples:
         """The same examples: these never change."""

@@ -10,6 +10,7 @@ identically. Why these functions and not others is told, with measurements, in
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any
 
@@ -23,6 +24,9 @@ U64 = np.uint64
 
 _GOLDEN64 = U64(0x9E3779B97F4A7C15)
 _GOLDEN32 = U32(0x9E3779B9)
+
+#: So many rows, as a power of 2, are sorted at a time.
+_BUCKET_BITS = 17
 
 
 class Purpose(IntEnum):
@@ -129,9 +133,45 @@ def pool_seed(seed: int, pool: int) -> int:
 
 
 def _shuffled(key: NDArray[np.uint64], n_examples: int) -> NDArray[np.int64]:
+    """Rows in the ascending order of their keys; many are put into buckets first, which takes
+    little memory beside the order itself."""
+    if n_examples <= 1 << _BUCKET_BITS:
+        rows = np.arange(n_examples, dtype=U64)
+        return np.argsort(_order_keys(key, rows), kind="stable")
+    order = np.empty(n_examples, dtype=np.int64)
+    bits = n_examples.bit_length() - _BUCKET_BITS
+    counts = np.zeros(1 << bits, dtype=np.int64)
+    for rows in _chunks(n_examples):
+        counts += np.bincount(_bucket(_order_keys(key, rows), bits), minlength=len(counts))
+    ends = np.cumsum(counts)
+    places = ends - counts
+    for rows in _chunks(n_examples):
+        bucket = _bucket(_order_keys(key, rows), bits)
+        together = np.argsort(bucket, kind="stable")
+        here = np.bincount(bucket, minlength=len(counts))
+        shift = places - (np.cumsum(here) - here)
+        order[np.arange(len(rows)) + shift[bucket[together]]] = rows[together]
+        places += here
+    for first, last in zip((ends - counts).tolist(), ends.tolist(), strict=True):
+        rows = order[first:last].astype(U64)
+        order[first:last] = rows[np.argsort(_order_keys(key, rows), kind="stable")]
+    return order
+
+
+def _order_keys(key: NDArray[np.uint64], rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
     with np.errstate(over="ignore"):
-        keys = mix64(key + np.arange(n_examples, dtype=U64) * _GOLDEN64)
-    return np.argsort(keys, kind="stable")
+        return mix64(key + rows * _GOLDEN64)
+
+
+def _bucket(keys: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
+    """The first bits of keys, one or more."""
+    return (keys >> U64(64 - bits)).astype(np.int64)
+
+
+def _chunks(n_examples: int) -> Iterator[NDArray[np.uint64]]:
+    """All rows, some at a time."""
+    for first in range(0, n_examples, 1 << _BUCKET_BITS):
+        yield np.arange(first, min(first + (1 << _BUCKET_BITS), n_examples), dtype=U64)
 
 
 def new_seed(random_state: Any) -> int:

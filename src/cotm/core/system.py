@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 import os
 import sys
 from pathlib import Path
+
+#: The name of an option in <malloc.h>.
+_ARENA_MAX = -8
 
 
 def resolve_n_jobs(n_jobs: int | None, useful: float = 1) -> int:
@@ -77,17 +81,33 @@ def _free_memory() -> int | None:
 
 
 def _left_by_ulimit() -> int | None:
-    """What the limit on this process's address space leaves."""
+    """What the limits on this process's addresses (``ulimit -v``) and data (-d) leave."""
     try:
         import resource
 
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit == resource.RLIM_INFINITY:
-            return None
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        return limit - pages * os.sysconf("SC_PAGE_SIZE")
+        sizes = Path("/proc/self/statm").read_text().split()
+        page = os.sysconf("SC_PAGE_SIZE")
+        left = [
+            resource.getrlimit(kind)[0] - int(size) * page
+            for kind, size in ((resource.RLIMIT_AS, sizes[0]), (resource.RLIMIT_DATA, sizes[5]))
+            if resource.getrlimit(kind)[0] != resource.RLIM_INFINITY
+        ]
+        return min(left, default=None)
     except (ImportError, AttributeError, OSError, ValueError, IndexError):
         return None
+
+
+def spare_addresses() -> None:
+    """Where a limit counts addresses, have threads share what they allocate from.
+
+    The GNU C library sets 64 MB of addresses aside for each thread, used or not.
+    """
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import ctypes
+        import resource
+
+        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+            ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
 def _left_by_cgroups(

@@ -31,6 +31,7 @@ from .editing import Editing
 from .planning import basic_plan, full_plan
 from .preparation import measure, prepare
 from .settings import check_parameters
+from .streamed import streamed_if_large
 from .tasks import Task
 from .training import Callback, run
 from .understanding import Understanding
@@ -81,7 +82,7 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: ArrayLike | None = None,
         *,
         eval_set: Any = None,
@@ -95,9 +96,9 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
 
         Parameters
         ----------
-        X : array, sparse matrix, or pandas or polars frame
+        X : array, sparse matrix, pandas or polars frame, or Stream
             (N, features), or with ``patch_shape`` images (N, H, W[, C]) or volumes
-            (N, D, H, W[, C]).
+            (N, D, H, W[, C]). A :class:`cotm.Stream` is read in batches, and has the labels too.
         y : array
             (N,) labels of any type, (N, m) of 0 and 1 for several labels at once, or several
             columns of labels, as an array or frame, in which some may be missing.
@@ -107,7 +108,8 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
             weights above 2 count most for examples that are nearly learned.
         eval_set : tuple of (X, y), optional
             Early stopping by these examples, instead of a share of the others that is held out,
-            also where ``early_stopping`` is False. A list with one such pair will do.
+            also where ``early_stopping`` is False. A list with one such pair will do, or a
+            :class:`cotm.Stream`.
         resume : bool
             Finish the epochs that an interrupted or loaded training has left, on the same
             data and ``eval_set``, instead of beginning anew. Other data are refused.
@@ -124,6 +126,9 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
                 )
             if not resume and not check_flag("warm_start", self.warm_start):
                 before = None
+            stream = streamed_if_large(self, X, y, sample_weight)
+            if stream is not None:
+                X, y, sample_weight = stream, None, None
             prepared = prepare(self, X, y, sample_weight, before, eval_set=eval_set)
             progress, data = prepared.fitted.progress, prepared.data
             epochs = epochs_of(self.epochs, prepared.fitted.preset, len(prepared.training))
@@ -152,7 +157,7 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
     def partial_fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
@@ -160,7 +165,7 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
 
         ``classes`` names every label there will be, of several columns as a list with those of
         each; the first call needs it. How real data
-        becomes bits is learned from the first call's X.
+        becomes bits is learned from the first call's X. X may be a :class:`cotm.Stream`.
         """
         with self._alone():
             before = self._fitted_or_none()
@@ -169,8 +174,6 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
                     f"class_weight={self.class_weight!r} needs all data at once; with partial_fit "
                     "pass a dictionary or sample_weight"
                 )
-            if before is None:
-                self._check_first_part(y, classes)
             prepared = prepare(self, X, y, sample_weight, before, classes=classes, whole=False)
             fitted = prepared.fitted
             progress = replace(fitted.progress, until_epoch=fitted.progress.epochs + 1, data=None)
@@ -178,10 +181,10 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
             run(replace(fitted, progress=progress), prepared.training, plan)
         return self
 
-    def _check_first_part(self, y: Any, classes: ArrayLike | None) -> None:
+    def _check_first_part(self, answers: Any, classes: ArrayLike | None) -> None:
         """Raise ValueError if the first call of ``partial_fit`` lacks something."""
 
-    def estimate(self, X: Any, y: Any) -> dict[str, float]:
+    def estimate(self, X: Any, y: Any = None) -> dict[str, float]:
         """How long ``fit`` on these data would take, and how much memory.
 
         A copy of the estimator learns for a moment and is thrown away. Early epochs are the

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from ..model.label_cells import row_accuracy
-from ..model.labels import read_labels
+from ..model.labels import Labels
 from ..model.probabilities import margins_of, probabilities
 from ..reporting import Reporting
 from .base import TsetlinEstimator
@@ -26,8 +26,8 @@ class TsetlinClassifier(Compressing, Reporting, ClassifierMixin, TsetlinEstimato
     def _unchanging(self) -> Any:
         return self._still()
 
-    def _check_first_part(self, y: Any, classes: ArrayLike | None) -> None:
-        if classes is None and not read_labels(y).multilabel:
+    def _check_first_part(self, answers: Labels, classes: ArrayLike | None) -> None:
+        if classes is None and not answers.multilabel:
             raise ValueError("classes must be passed on the first call to partial_fit.")
 
     @property

@@ -21,8 +21,10 @@ from ..model.labels import split_validation
 from ..model.presets import preset_for
 from ..model.probabilities import Sample
 from ..model.resuming import describe_data
+from ..streaming import Stream
 from .held_out import HeldOut
 from .settings import check_parameters, renewed, start
+from .streamed import check_scored, check_streamable, read_stream
 from .validation import read_eval_set, rows_of, scoring_title
 
 if TYPE_CHECKING:
@@ -57,9 +59,10 @@ def prepare(
     """
     check_parameters(estimator)
     task = estimator._task
-    answers = task.read(y)
-    reader = InputReader.from_parameters(estimator) if before is None else before.reader
-    read = read_examples(estimator, reader, X, answers.values, fitting=before is None)
+    check_scored(estimator, X, eval_set)
+    reader, read, answers, sample_weight = _read_all(
+        estimator, X, y, sample_weight, before, classes=classes, whole=whole
+    )
     check_consistent_length(read, answers.values)
     if before is None:
         known = task.first_classes(answers, classes)
@@ -98,13 +101,13 @@ def prepare(
             fitted.machine.seed_, targets, estimator.validation_fraction, fitted.judge
         )
         held = HeldOut(
-            examples[held_rows].unchanged(),
+            _some(examples, held_rows).unchanged(),
             targets[held_rows],
             answers._replace(values=answers.values[held_rows]),
             None if estimator.scoring is None else rows_of(X, held_rows),
             answers.values[held_rows],
         )
-        examples, targets = examples[rows], targets[rows]
+        examples, targets = _some(examples, rows), targets[rows]
         weight = weight[rows] if len(weight) > 1 else weight
     for callback in estimator.callbacks or ():
         if hasattr(callback, "check"):  # what cannot be done is said before the work
@@ -113,6 +116,41 @@ def prepare(
         sample = Sample.of(examples, targets, weight)
     training = fitted.machine.prepare(examples, targets, weight)
     return Prepared(fitted, training, held, sample, data)
+
+
+def _read_all(
+    estimator: TsetlinEstimator,
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    before: Fitted | None,
+    *,
+    classes: ArrayLike | None,
+    whole: bool,
+) -> tuple[InputReader, Examples | NDArray[Any], Any, ArrayLike | None]:
+    """The reader, what it read in X, the answers and the weights, from memory or a stream."""
+    task, fitting = estimator._task, before is None
+
+    def check_first(answers: Any) -> None:
+        if fitting and not whole:
+            estimator._check_first_part(answers, classes)
+
+    if isinstance(X, Stream):
+        check_streamable(estimator, y, sample_weight)
+        reader, verbose = _reader_of(estimator, before), int(estimator.verbose)
+        found = read_stream(
+            X, task, reader, fitting=fitting, check_first=check_first, verbose=verbose
+        )
+        return reader, *found
+    answers = task.read(y)
+    check_first(answers)
+    reader = _reader_of(estimator, before)
+    read = read_examples(estimator, reader, X, answers.values, fitting=fitting)
+    return reader, read, answers, sample_weight
+
+
+def _reader_of(estimator: TsetlinEstimator, before: Fitted | None) -> InputReader:
+    return InputReader.from_parameters(estimator) if before is None else before.reader
 
 
 def read_examples(
@@ -138,6 +176,12 @@ def _to_train_on(
     assert estimator.augment is not None
     changes = estimator.augment.changes()
     return AugmentedImages(read, reader, changes, seed, estimator.n_jobs)
+
+
+def _some(
+    examples: Examples | AugmentedImages, rows: NDArray[np.int64]
+) -> Examples | AugmentedImages:
+    return examples.subset(rows) if isinstance(examples, Examples) else examples[rows]
 
 
 def measure(machine: Machine, training: TrainingSet, epochs: int) -> dict[str, float]:

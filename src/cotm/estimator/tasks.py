@@ -18,6 +18,7 @@ from ..model.labels import (
     Labels,
     distinct_classes,
     example_weights,
+    joined_labels,
     make_targets,
     read_labels,
     require_some_weight,
@@ -30,6 +31,7 @@ from ..model.quantities import (
     Quantities,
     QuantityJudge,
     Scaling,
+    joined_quantities,
     quantity_weights,
     read_quantities,
 )
@@ -46,6 +48,10 @@ class Task(Protocol):
 
     def read(self, y: Any) -> Any:
         """Check y."""
+        ...
+
+    def joined(self, parts: list[Any]) -> Any:
+        """Answers of batches as those of all rows."""
         ...
 
     def first_classes(self, answers: Any, classes: Any) -> Outputs:
@@ -98,6 +104,9 @@ class Classification:
 
     def read(self, y: Any) -> Labels:
         return read_labels(y)
+
+    def joined(self, parts: list[Labels]) -> Labels:
+        return joined_labels(parts)
 
     def first_classes(self, answers: Labels, classes: Any) -> Outputs:
         if isinstance(classes, LabelColumns):
@@ -191,6 +200,9 @@ class Regression:
 
     def read(self, y: Any) -> Quantities:
         return read_quantities(y)
+
+    def joined(self, parts: list[Quantities]) -> Quantities:
+        return joined_quantities(parts)
 
     def first_classes(self, answers: Quantities, classes: ArrayLike | None) -> NDArray[Any]:
         known = np.array(answers.names or range(answers.values.shape[1]))

@@ -21,7 +21,9 @@ from ..machine import Machine
 from ..model.fitted import Fitted
 from ..model.inputs import InputReader
 from ..model.resuming import NOT_SCORED
+from ..streaming import Stream
 from .held_out import HeldOut
+from .streamed import read_stream
 from .tasks import Task
 
 if TYPE_CHECKING:
@@ -44,11 +46,16 @@ class _KnowingReader(InputReader):
 
 def read_eval_set(eval_set: Any, task: Task, fitted: Fitted) -> HeldOut:
     """The examples and answers of ``eval_set``, or a ValueError that says what is wrong there."""
-    X, y = eval_pair(eval_set)
     try:
-        answers = task.read(y)
-        task.check_held(answers, fitted)
-        examples = fitted.reader.read(X)
+        if isinstance(eval_set, Stream):
+            X = None
+            examples, answers, _ = read_stream(eval_set, task, fitted.reader, fitting=False)
+            task.check_held(answers, fitted)
+        else:
+            X, y = eval_pair(eval_set)
+            answers = task.read(y)
+            task.check_held(answers, fitted)
+            examples = fitted.reader.read(X)
         check_consistent_length(examples.bits, answers.values)
         return HeldOut(examples, task.targets(answers, fitted), answers, X, answers.values)
     except ValueError as error:

@@ -400,7 +400,10 @@ class InputReader:
 def column_names(X: Any) -> list[str] | None:
     """Names of a frame's columns, if they are text; None where X has none."""
     if hasattr(X, "collect"):
-        raise ValueError("X is a lazy frame; call X.collect() first")
+        raise ValueError(
+            "X is a lazy frame; call X.collect() first, or where that is too large, fit on "
+            "cotm.Stream(X, target=...)"
+        )
     return string_names(X.columns) if is_frame(X) else None
 
 

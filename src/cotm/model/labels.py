@@ -27,6 +27,8 @@ _MANY_CLASSES = 30
 _ROWS_OF_A_CLASS = 100
 #: Bytes of targets from which on it is worth asking the system how many there are.
 _LARGE = 10_000_000
+#: Labels become targets so many at a time: there may be very many.
+_ROWS_AT_ONCE = 1 << 20
 
 
 class Labels(NamedTuple):
@@ -85,6 +87,35 @@ def read_labels(y: Any) -> Labels:
     if kind == "multilabel-indicator":
         return Labels(y.astype(np.uint8), True, names if has_names else None)
     return Labels(column_or_1d(y, warn=True), False)
+
+
+def joined_labels(parts: list[Labels]) -> Labels:
+    """Labels that were read in batches, as those of all rows."""
+    if any(part.several for part in parts):
+        parts = [part.as_columns() for part in parts]
+    first = parts[0]
+    for part in parts:
+        if (part.multilabel, part.several, part.names) != (
+            first.multilabel,
+            first.several,
+            first.names,
+        ):
+            raise ValueError(
+                "y is of another kind (labels or indicator matrix), or has other columns, in some "
+                "batches than in the first"
+            )
+    kinds = {"text" if part.values.dtype.kind in "SU" else "others" for part in parts}
+    if len(kinds) > 1 and all(part.values.dtype.kind != "O" for part in parts):
+        raise ValueError(
+            "y holds text in some batches and numbers in others; convert it to one type"
+        )
+    try:
+        values = np.concatenate([part.values for part in parts])
+    except TypeError as error:
+        raise ValueError(f"y holds labels of several types in its batches ({error})") from error
+    if values.dtype == object and not first.several:  # not looked at together so far
+        return read_labels(values)
+    return first._replace(values=values)
 
 
 def _without_excess_precision(y: NDArray[Any]) -> NDArray[Any]:
@@ -178,16 +209,17 @@ def make_targets(
         if y.shape[1] != len(classes):
             raise ValueError(f"y has {y.shape[1]} columns, but the classifier has {len(classes)}")
         return np.ascontiguousarray(y, dtype=np.uint8)
-    position = np.searchsorted(classes, y)
-    position = np.minimum(position, len(classes) - 1)
-    unseen = classes[position] != y
-    if unseen.any():
-        raise ValueError(
-            f"y holds the label {y[unseen].tolist()[0]!r}, which is not among the classes "
-            f"{classes.tolist()}; pass every label as classes= in the first call of partial_fit"
-        )
     targets = np.zeros((len(y), len(classes)), dtype=np.uint8)
-    targets[np.arange(len(y)), position] = 1
+    for first in range(0, len(y), _ROWS_AT_ONCE):
+        some = y[first : first + _ROWS_AT_ONCE]
+        position = np.minimum(np.searchsorted(classes, some), len(classes) - 1)
+        unseen = classes[position] != some
+        if unseen.any():
+            raise ValueError(
+                f"y holds the label {some[unseen].tolist()[0]!r}, which is not among the classes "
+                f"{classes.tolist()}; pass every label as classes= in the first call of partial_fit"
+            )
+        targets[np.arange(first, first + len(some)), position] = 1
     return targets
 
 
@@ -306,5 +338,6 @@ def split_validation(
             f"validation_fraction={fraction} of {len(order)} examples holds out {len(held)}; "
             "early stopping needs some to train on and some to hold out"
         )
-    train = np.setdiff1d(np.arange(len(order)), held)
-    return train, np.sort(held)
+    trained_on = np.ones(len(order), dtype=bool)
+    trained_on[held] = False
+    return np.flatnonzero(trained_on), np.sort(held)

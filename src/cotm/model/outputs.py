@@ -117,9 +117,12 @@ class OneLabel:
         self, order: NDArray[np.int64], targets: NDArray[Any], fraction: float
     ) -> NDArray[np.int64]:
         """Every class keeps its share."""
-        labels = targets[order].argmax(axis=1)
-        members = [order[labels == label] for label in range(targets.shape[1])]
-        return np.concatenate([rows[: round(fraction * len(rows))] for rows in members])
+        labels = targets.argmax(axis=1).astype(np.min_scalar_type(targets.shape[1]))[order]
+        held = []
+        for label in range(targets.shape[1]):
+            rows = order[labels == label]
+            held.append(rows[: round(fraction * len(rows))].copy())
+        return np.concatenate(held)
 
 
 class SeveralLabels:

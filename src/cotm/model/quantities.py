@@ -49,6 +49,16 @@ def read_quantities(y: Any) -> Quantities:
     return Quantities(values, one, names if has_names else None)
 
 
+def joined_quantities(parts: list[Quantities]) -> Quantities:
+    """Quantities that were read in batches, as those of all rows."""
+    first = parts[0]
+    for part in parts:
+        same = part.values.shape[1] == first.values.shape[1] and part[1:] == first[1:]
+        if not same:
+            raise ValueError("y has other columns in some batches than in the first")
+    return first._replace(values=np.concatenate([part.values for part in parts]))
+
+
 @dataclass(frozen=True)
 class Scaling:
     """How quantities become votes: a target of y asks for (y - offset) * unit votes."""

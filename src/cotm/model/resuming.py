@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -148,18 +149,36 @@ def _digest_examples(examples: Examples | AugmentedImages, like: str | None) -> 
     if like is None:
         like = "csr: " if is_sparse else "bits:"
     if like.startswith("csr:"):
-        if not is_sparse:
-            bits = scipy.sparse.csr_array(to_host(bits).reshape(len(examples), -1))
-        arrays = (np.asarray(bits.indptr, np.int64), np.asarray(bits.indices, np.int64))
-        return f"csr: {_digest(*arrays)}"
+        return f"csr: {_digest_columns(examples)}"
     digest = hashlib.blake2b(digest_size=16)
-    width = int(np.prod(examples.grid.image_shape))
-    rows = max(1, _BYTES // width // 8) * 8  # whole bytes, wherever the parts are cut
-    for first in range(0, len(examples), rows):
-        part = bits[first : first + rows]
+    for part in _parts(examples):
         if is_sparse:
             part = part.toarray()
         with on_device_of(part):
             packed = np.packbits(part.reshape(-1))
         digest.update(np.ascontiguousarray(to_host(packed)).data)
     return f"bits:{digest.hexdigest()}"
+
+
+def _digest_columns(examples: Examples) -> str:
+    """A digest of where rows begin among the columns that are set, and of these."""
+    lengths = [np.diff(part.indptr) for part in map(_as_csr, _parts(examples))]
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64).data)
+    for part in map(_as_csr, _parts(examples)):
+        digest.update(np.ascontiguousarray(part.indices, dtype=np.int64).data)
+    return digest.hexdigest()
+
+
+def _as_csr(part: Any) -> Any:
+    if hasattr(part, "indptr"):
+        return part
+    return scipy.sparse.csr_array(to_host(part).reshape(len(part), -1))
+
+
+def _parts(examples: Examples) -> Iterator[Any]:
+    """Bits of some examples after the other."""
+    width = int(np.prod(examples.grid.image_shape))
+    rows = max(1, _BYTES // width // 8) * 8  # whole bytes, wherever the parts are cut
+    for first in range(0, len(examples), rows):
+        yield examples.bits[first : first + rows]

@@ -16,7 +16,7 @@ _BITS = 64
 _SIGN = np.uint64(1 << 63)
 
 #: Entries that all columns have together, at most, unless there are very many columns.
-_ALL_ROOM = 1 << 20
+_ALL_ROOM = 1 << 18
 #: What a column has at most, and at least: so many, and so many for each of its bits.
 _MOST_ROOM, _LEAST_ROOM, _FOR_EACH_BIT = 1 << 15, 256, 8
 

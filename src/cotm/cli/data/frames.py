@@ -7,9 +7,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from ...streaming.arrow import parquet_files
 from .missing import missing_texts, without_missing
 from .source import SEPARATORS, Source
 
@@ -18,6 +20,14 @@ _HINTS = {
     "utf-8": "save it as UTF-8",
     "\ufffd": "save it as UTF-8",
     "more fields": "a row has more cells than the header has names",
+}
+
+
+#: What columns of texts may be read as, where a file has no types of its own for it.
+DATE_READERS: dict[str, Callable[[pl.Series], pl.Series]] = {
+    "date": lambda series: series.str.to_date(strict=True),
+    "datetime": lambda series: series.str.to_datetime(strict=True),
+    "time": lambda series: series.str.to_time(strict=True),
 }
 
 
@@ -32,11 +42,11 @@ class Table:
 def read_table(source: Source, text_columns: Iterable[str]) -> Table:
     """The whole table; given columns stay text where they hold nothing but digits or dates."""
     content = source.content
-    with _polars_errors(source):
+    with polars_errors(source):
         if source.kind in SEPARATORS:
             table = _read_csv(source, content, {*text_columns})
         elif source.kind == "parquet":
-            table = _typed(pl.read_parquet(content, glob=False), source)
+            table = _typed(_read_parquet(content), source)
         else:
             # From memory, because polars takes [ in a name for a pattern.
             data = content.read_bytes() if isinstance(content, Path) else content
@@ -48,7 +58,8 @@ def read_table(source: Source, text_columns: Iterable[str]) -> Table:
 
 
 @contextmanager
-def _polars_errors(source: Source) -> Iterator[None]:
+def polars_errors(source: Source) -> Iterator[None]:
+    """What polars cannot read, told in a line."""
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -59,21 +70,31 @@ def _polars_errors(source: Source) -> Iterator[None]:
         ) from error
 
 
+def _read_parquet(content: Path | bytes) -> pl.DataFrame:
+    if isinstance(content, Path) and content.is_dir():
+        return pl.concat([pl.read_parquet(file, glob=False) for file in parquet_files(content)])
+    return pl.read_parquet(content, glob=False)
+
+
+def csv_options(source: Source) -> dict[str, Any]:
+    """How polars reads a text file."""
+    return {
+        "separator": source.separator or SEPARATORS[source.kind],
+        "glob": False,
+        "null_values": missing_texts(source.missing),
+        "infer_schema_length": None,  # types from all rows: the odd one may come late
+        "try_parse_dates": True,
+    }
+
+
 def _read_csv(source: Source, content: Path | bytes, text_columns: set[str]) -> Table:
-    read = partial(
-        pl.read_csv,
-        content,
-        separator=source.separator or SEPARATORS[source.kind],
-        glob=False,
-    )
-    header = read(n_rows=0, infer_schema_length=0).columns
-    frame: pl.DataFrame = read(
-        null_values=missing_texts(source.missing),
-        schema_overrides=dict.fromkeys(text_columns.intersection(header), pl.String),
-        infer_schema_length=None,  # types from all rows: the odd one may come late
-        try_parse_dates=True,
-    )
-    return Table(frame, lambda names: read(columns=names, infer_schema_length=0).select(names))
+    options = csv_options(source)
+    plain = {name: options[name] for name in ("separator", "glob")}
+    read = partial(pl.read_csv, content, infer_schema_length=0, **plain)
+    header = read(n_rows=0).columns
+    texts = dict.fromkeys(text_columns.intersection(header), pl.String)
+    frame = pl.read_csv(content, schema_overrides=texts, **options)
+    return Table(frame, lambda names: read(columns=names).select(names))
 
 
 def _typed(frame: pl.DataFrame, source: Source) -> Table:
@@ -104,7 +125,7 @@ def _with_dates(table: Table, text_columns: set[str]) -> Table:
 def _parsed(series: pl.Series) -> pl.Series:
     if series.dtype != pl.String or series.null_count() == len(series):
         return series
-    for parse in (series.str.to_date, series.str.to_datetime, series.str.to_time):
+    for read in DATE_READERS.values():
         with suppress(pl.exceptions.PolarsError):
-            return parse(strict=True)
+            return read(series)
     return series

@@ -115,19 +115,24 @@ def _in_64_bits(series: pl.Series, source: Source) -> pl.Series:
 
 def check_classes(y: NDArray[Any], target: str, source: Source) -> None:
     """Refuse labels that no classifier can learn."""
-    classes = np.unique(y)
+    check_class_values(np.unique(y), len(y), target, source)
+
+
+def check_class_values(classes: NDArray[Any], rows: int, target: str, source: Source) -> None:
+    """The same by the different labels, in ascending order, of so many rows."""
     if len(classes) < 2:
         raise ValueError(
             f"column {target!r} of {source.name} has one class only, {classes[0].item()!r}; a "
             "classifier needs two or more"
         )
-    if y.dtype.kind == "f" and (y % 1 != 0).any():
+    if classes.dtype.kind == "f" and (classes % 1 != 0).any():
         raise ValueError(
-            f"column {target!r} of {source.name} holds quantities such as {y[y % 1 != 0][0]}, but "
+            f"column {target!r} of {source.name} holds quantities such as "
+            f"{classes[classes % 1 != 0][0]}, but "
             "a classifier predicts classes; use --model quantities"
         )
-    if is_nearly_unique(len(classes), len(y)):
+    if is_nearly_unique(len(classes), rows):
         raise ValueError(
-            f"column {target!r} of {source.name} has {len(classes)} different labels in {len(y)} "
+            f"column {target!r} of {source.name} has {len(classes)} different labels in {rows} "
             "rows, too many to learn; is it the right column?"
         )

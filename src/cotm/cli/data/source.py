@@ -78,6 +78,8 @@ class Source:
             return "csv"
         suffixes = [suffix.lower() for suffix in self.path.suffixes]
         ending = "".join(suffixes[-1:])
+        if ending not in _ENDINGS and self.path.is_dir():
+            return "parquet"  # files of a folder
         if ending in _PACKED and len(suffixes) > 1 and suffixes[-2] in _PACKABLE:
             ending = suffixes[-2]
         if ending not in _ENDINGS:
@@ -102,6 +104,8 @@ class Source:
             if sys.stdin.isatty():
                 say("reading from the terminal; Ctrl-D ends it")
             return sys.stdin.buffer.read()
+        if self.path.is_dir() and self.kind == "parquet":
+            return self.path
         with self.path.open("rb") as file:  # the system's words where it cannot be opened
             mode = self.path.stat().st_mode
             if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):

@@ -36,12 +36,21 @@ def present_columns(names: list[str], frame: pl.DataFrame, source: Source) -> li
 
 def row_names(X: pl.DataFrame) -> dict[str, str]:
     """Columns that seem to name rows, which teaches nothing, and why they do."""
+    texts = {s.name: s.n_unique() for s in X.get_columns() if s.dtype == pl.String}
+    counting = [s.name for s in X.get_columns() if s.dtype.is_integer() and _counts_up(s)]
+    return names_among(X.columns, texts, counting, X.height)
+
+
+def names_among(
+    columns: list[str], texts: dict[str, int], counting: list[str], rows: int
+) -> dict[str, str]:
+    """The same, where it is known how many different texts columns hold, and which count up."""
     found = {}
-    for series in X.get_columns():
-        if series.dtype == pl.String and is_nearly_unique(series.n_unique(), len(series)):
-            found[series.name] = f"holds {series.n_unique()} different texts, a bit each"
-        elif series.dtype.is_integer() and len(series) > _FEW and _counts_up(series):
-            found[series.name] = "counts the rows"
+    for name in columns:
+        if name in texts and is_nearly_unique(texts[name], rows):
+            found[name] = f"holds {texts[name]} different texts, a bit each"
+        elif name in counting and rows > _FEW:
+            found[name] = "counts the rows"
     return found
 
 
