@@ -152,7 +152,7 @@ class Exports(Target):
         elif ending == "c" and COMPILERS:
             numbers, texts = export_models.cells(X)
             library = Export.of(path)
-            takes_texts = "char *" in path.with_suffix(".h").read_text()
+            takes_texts = "const char *const *texts" in path.with_suffix(".h").read_text()
             cells = (numbers, texts) if takes_texts else (numbers,)
             _same(library.votes(*cells), votes)
             _same(model.classes_[library.classes(*cells)], labels)
