@@ -36,6 +36,7 @@ class Exports(Target):
     """``model.export`` to every format."""
 
     limit = 60.0
+    _written = 0
 
     def strategy(self) -> SearchStrategy[bytes]:
         name = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
@@ -76,10 +77,15 @@ class Exports(Target):
                 return f"{ending}: {self._odd(ending, case['odd'])}"
             return f"{ending}: {self._table(ending, case)}"
 
+    def _path(self, ending: str) -> Path:
+        """A name of its own for each C file: a library of a known name is not loaded again."""
+        self._written += 1
+        return self.folder / (f"m{self._written}.c" if ending == "c" else f"m.{ending}")
+
     def _odd(self, ending: str, seed: int) -> str:
         """A machine over bits."""
         description, bits, votes = export_models.odd(seed, largest=600, most_weights=2000)
-        path = self.folder / f"m.{ending}"
+        path = self._path(ending)
         with refusing(ValueError) as told:
             export(description, path)
         if told:
@@ -103,7 +109,7 @@ class Exports(Target):
     def _table(self, ending: str, case: dict[str, Any]) -> str:
         X, y = table_of(case)
         if ending == "sql" and any(not name or "\0" in name for name in X):
-            return "sql: not in a table"  # pandas writes no such columns
+            return "not in a table"  # pandas writes no such columns
         few = {"n_clauses": 12, "epochs": 2, "random_state": case["seed"], "preset": "paper"}
         with refusing(ValueError) as told:
             model = cotm.CoTMClassifier(
@@ -111,7 +117,7 @@ class Exports(Target):
             ).fit(X, y)
         if told:
             return "not learned"
-        path = self.folder / f"m.{ending}"
+        path = self._path(ending)
         with refusing(ValueError) as told:
             model.export(path)
         if told:
@@ -146,7 +152,7 @@ class Exports(Target):
         elif ending == "c" and COMPILERS:
             numbers, texts = export_models.cells(X)
             library = Export.of(path)
-            takes_texts = "char *" in path.with_suffix(".h").read_text()
+            takes_texts = "const char *const *texts" in path.with_suffix(".h").read_text()
             cells = (numbers, texts) if takes_texts else (numbers,)
             _same(library.votes(*cells), votes)
             _same(model.classes_[library.classes(*cells)], labels)

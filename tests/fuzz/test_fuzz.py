@@ -42,11 +42,11 @@ TARGET = """
 import os, time
 from targets import Target
 class Weak(Target):
-    limit = 0.5
+    limit = 0.3
     def seeds(self):
         return [b"good"]
     def changed(self, data, dice):
-        return dice.choice((b"good", b"good", b"raises", b"hangs", b"dies", b"eats"))
+        return dice.choice((b"raises", b"hangs", b"dies", b"eats"))
     def tried(self, data):
         if data == b"raises":
             raise KeyError("weak")
@@ -77,7 +77,7 @@ def test_crashes_are_found_kept_and_found_again(tmp_path):
             text=True,
         )
 
-    run = fuzz_weak("--cases", "300")
+    run = fuzz_weak("--cases", "5")
     assert run.returncode == 1
     kept = [path for path in (tmp_path / "kept").glob("crash-*") if path.suffix != ".txt"]
     assert {path.read_bytes() for path in kept} == {b"raises", b"hangs", b"dies", b"eats"}
