@@ -297,7 +297,7 @@ class LiveMachine:
         self._pass_begun = True
         try:
             with closing(parts_of(training, backend, order, before.step, n_jobs=1)) as parts:
-                (part,) = parts
+                part = next(parts)  # all of them; what comes after it writes to the order
                 counts = _train_slice(backend, part, before.step, 0, len(order))
             on_progress(len(order))
             self._live = before._replace(step=before.step + len(order))

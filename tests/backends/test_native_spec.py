@@ -30,9 +30,9 @@ def test_a_field_that_only_python_has_is_refused():
     with pytest.raises(TypeError, match=r"does not know Longer\.drop"):
         make(Longer(**vars(SPEC)))
     Wider = dataclasses.make_dataclass(
-        "Wider", [("depth", int, 1)], bases=(PatchGrid,), frozen=True
+        "Wider", [("seasons", int, 1)], bases=(PatchGrid,), frozen=True
     )
-    with pytest.raises(TypeError, match=r"does not know Wider\.depth"):
+    with pytest.raises(TypeError, match=r"does not know Wider\.seasons"):
         make(dataclasses.replace(SPEC, grid=Wider(**vars(SPEC.grid))))
 
 

@@ -1,8 +1,9 @@
 """Trainings that are killed at random moments, and go on to what they would have come to.
 
 ``python tests/faults/kills.py 100`` kills so many, some of them several times; ``make test-kills``
-does that. Each training is a process of its own, ended by SIGKILL somewhere between its beginning
-and its end, in the middle of an epoch or of a file. The next process knows what is on the disk.
+does that. Names of kinds after the number are those to try. Each training is a process of its own,
+ended by SIGKILL somewhere between its beginning and its end, in the middle of an epoch or of a
+file. The next process knows what is on the disk.
 """
 
 from __future__ import annotations
@@ -195,8 +196,9 @@ def kill(name: str, count: int, seed: int = 0) -> dict[str, Any]:
 if __name__ == "__main__":
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     total = 0
-    for number, title in enumerate(WORKS):
-        share = (wanted - total) // (len(WORKS) - number)
+    titles = sys.argv[2:] or [*WORKS]
+    for number, title in enumerate(titles):
+        share = (wanted - total) // (len(titles) - number)
         told = kill(title, share)
         total += told["kills"]
         print(f"{title}: {json.dumps(told)}", flush=True)

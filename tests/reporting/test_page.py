@@ -230,6 +230,7 @@ def test_durations_read_as_in_rules(program, tmp_path):
             page.fill("#field-0 ~ input", str(seconds))
             page.keyboard.press("Tab")
             assert page.inner_text("#field-0 ~ output") == duration_text(seconds)
+        wait(page, "!report.explorer.waits")
         assert "wait = -1 day" in page.inner_text("#why")
 
 

@@ -28,7 +28,8 @@ def test_default_spaces_hold_what_machines_take(preset, share):
     learner.set_params(**values_of(space, codes, settled(learner, preset)), random_state=0)
     check_parameters(learner)
     task = learner._task
-    judge = task.judge(task.read(iris()[1] if preset != "quantities" else [0.0, 1.0]))
+    answers = task.read(iris()[1] if preset != "quantities" else [0.0, 1.0])
+    judge = task.judge(answers, task.first_classes(answers, None))
     for epoch in (1, 10, 100):
         Machine(**machine_parameters(learner, preset, 3, judge, epoch))
 

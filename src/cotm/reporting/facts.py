@@ -133,7 +133,7 @@ def how_trained(fitted: Any) -> str:
 
 def _file_size(model: Any) -> str | None:
     """How large the model's own file is; None where it cannot be saved."""
-    with tempfile.TemporaryDirectory() as folder, suppress(TypeError, ValueError):
+    with tempfile.TemporaryDirectory() as folder, suppress(TypeError, ValueError, OSError):
         path = Path(folder) / "model.cotm"
         model.save(path)
         return format_bytes(path.stat().st_size)
