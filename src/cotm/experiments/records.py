@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..augmentation import Augmentation
-from ..booleanize import EdgeThermometer
+from ..booleanize import EdgeThermometer, GradientHistogram
 from ..booleanize.text import SetOfWords
 from ..datasets import load_cifar10, load_fashion_mnist, load_imdb, load_kmnist, load_mnist
 from .report import BLUE, GREY, Report
@@ -25,8 +25,11 @@ _QUICK_SETS = ("mnist", "imdb")
 _VOTING = 10
 
 _GRADED: dict[str, Any] = {"forgetting": "sampled", "include_depth": 26}
+#: What images become bits by.
+_BITS: dict[str, Any] = {"edges": EdgeThermometer(), "gradients": GradientHistogram()}
 #: On the 76 planes of a gray image; T grows with the clauses.
 _IMAGES = {**_GRADED, "tolerance": 200, "growth_limit": 200, "s": 1500.0, "e": 0.4}
+_GRADIENTS = {**_GRADED, "T": 20_000, "tolerance": 100, "growth_limit": 100, "s": 700.0, "e": 0.4}
 _TEXTS = {**_GRADED, "tolerance": 200, "growth_limit": 200, "s": 1000.0}
 
 
@@ -38,6 +41,7 @@ class Record:
     epochs: int
     settings: dict[str, Any]  # of the classifier
     augment: dict[str, Any] | None = None  # parameters of Augmentation
+    bits: str = "edges"  # of images, see _BITS
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ COLLECTIONS: dict[str, Collection] = {
         99.51,
         (
             _images(20, 10_000, 40),
-            Record(200, 24, {**_IMAGES, "T": 30_000, "s": 700.0, "e": 1.0}),
+            Record(200, 40, _GRADIENTS, _SHIFT, "gradients"),
             _images(2000, 400_000, 30, _SHIFT),
         ),
     ),
@@ -117,7 +121,8 @@ def run(runs: Runs, report: Report, *, names: tuple[str, ...] = tuple(COLLECTION
         for record in chosen[:1] if quick else chosen:
             rows.append(_row(runs, name, collection, record, data))
     notes = [
-        "Gray and colour images as levels and edges (`EdgeThermometer`), looked at as a whole; "
+        "Images as levels and edges (`EdgeThermometer`) or as gradients of cells "
+        "(`GradientHistogram`), looked at as a whole; "
         f"texts as the {_WORDS['n_features']:,} words and phrases of up to "
         f"{_WORDS['n_grams']} words that tell the classes apart best.",
         f"Test %: the mean of single states over the last quarter of the epochs; voting %: the "
@@ -125,6 +130,7 @@ def run(runs: Runs, report: Report, *, names: tuple[str, ...] = tuple(COLLECTION
         "mostly of the best epoch.",
         *(
             f"{name}, {record.n_clauses:,} clauses: {record.settings}"
+            + ("" if COLLECTIONS[name].is_text else f", {record.bits}")
             + (f", {record.augment}" if record.augment else "")
             for name in dict.fromkeys(row["data"] for row in rows)
             for record in COLLECTIONS[name].records
@@ -172,9 +178,9 @@ def _row(
     objects: dict[str, Any] = {}
     data_name = name
     if not collection.is_text:
-        settings["patch_shape"] = tuple(np.shape(data[0])[1:3])  # the whole image
-        objects["booleanize"] = EdgeThermometer()
-        data_name += ", edges"
+        objects["booleanize"] = bits = _BITS[record.bits]
+        settings["patch_shape"] = bits.fit(data[0][:1]).transform(data[0][:1]).shape[1:3]  # whole
+        data_name += f", {record.bits}"
     if record.augment:
         objects["augment"] = Augmentation(**record.augment)
         data_name += f", {record.augment}"
