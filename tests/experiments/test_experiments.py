@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from cotm import Augmentation, CoTMClassifier, join, load
 from cotm.booleanize import AdaptiveGaussianThreshold
 from cotm.cli import app
 from cotm.experiments import (
@@ -19,12 +18,10 @@ from cotm.experiments import (
     better_settings,
     cifar10_imbalance,
     clauses_table,
-    composites,
     gray_images,
     imdb_imbalance,
     learning_speed,
     paper,
-    records,
     runs,
     unfinished,
 )
@@ -284,86 +281,6 @@ def test_finished_runs_are_not_run_again(tmp_path, no_data, monkeypatch):
     assert (tmp_path / "mnist" / "table.md").read_text() == first
     reproduce(tmp_path, *arguments, "--seed", "5")
     assert len(trained) == 1
-
-
-def few_images():
-    x, y, x_test, y_test = small_images("mnist")
-    return 200 * x, y, 200 * x_test, y_test
-
-
-def few_reviews():
-    words = [f"word{k % 40} {'good' if k % 2 else 'bad'} film" for k in range(80)]
-    y = np.arange(80) % 2
-    return words[:60], y[:60], words[60:], y[60:]
-
-
-def test_records(tmp_path, monkeypatch):
-    small = {
-        "mnist": dataclasses.replace(records.COLLECTIONS["mnist"], load=few_images),
-        "imdb": dataclasses.replace(records.COLLECTIONS["imdb"], load=few_reviews),
-    }
-    monkeypatch.setattr(records, "COLLECTIONS", small)
-    monkeypatch.setattr(records, "_WORDS", {"n_features": 20, "n_grams": 2, "min_texts": 2})
-    code, output = reproduce(tmp_path, "records", "--quick")
-    assert code == 0, output
-    rows = json.loads((tmp_path / "records-quick" / "results.json").read_text())["rows"]
-    assert [row["data"] for row in rows] == ["mnist", "imdb"]
-    for row in rows:
-        (path,) = (tmp_path / "runs").glob(f"{row['data']}-*.json")
-        epochs = json.loads(path.read_text())["epochs"]
-        assert len(epochs) == 4
-        assert epochs[0]["test_accuracy"] == epochs[0]["voting_accuracy"]  # of one state
-        assert row["test %"] == pytest.approx(100 * epochs[-1]["test_accuracy"])
-        assert row["voting %"] == pytest.approx(100 * epochs[-1]["voting_accuracy"])
-    assert "FPTM" in (tmp_path / "records-quick" / "table.md").read_text()
-
-
-def test_records_of_one_data_set_and_size(tmp_path, monkeypatch):
-    monkeypatch.setitem(
-        records.COLLECTIONS,
-        "imdb",
-        dataclasses.replace(records.COLLECTIONS["imdb"], load=few_reviews),
-    )
-    monkeypatch.setattr(records, "_WORDS", {"n_features": 20, "n_grams": 2, "min_texts": 2})
-    arguments = ("records-imdb", "--clauses", "20", "--quick")
-    code, output = reproduce(tmp_path, *arguments)
-    assert code == 0, output
-    rows = json.loads((tmp_path / "records-imdb-quick" / "results.json").read_text())["rows"]
-    assert [(row["data"], row["clauses"]) for row in rows] == [("imdb", 20)]
-    code, output = reproduce(tmp_path, "records-imdb", "--clauses", "21")
-    assert code != 0 and "no record with 21 clauses; there are 2, 20, 200" in output
-
-
-def test_composites(tmp_path, monkeypatch):
-    """Members are trained once; the composite is what they are joined to."""
-    team = dataclasses.replace(composites.TEAMS["mnist"], load=few_images)
-    monkeypatch.setattr(composites, "TEAMS", {"mnist": team})
-    code, output = reproduce(tmp_path, "composites", "--quick")
-    assert code == 0, output
-    (row,) = json.loads((tmp_path / "composites-quick" / "results.json").read_text())["rows"]
-    files = {path.name.split("-")[2]: path for path in (tmp_path / "runs").glob("*.cotm")}
-    assert set(files) == {"edges", "gradients", "patches"}
-    X, y, X_test, y_test = few_images()
-    rows = np.random.default_rng(0).permutation(len(y))[:600]
-    joined = join({name: load(files[name]) for name in team.specialists}, X[rows])
-    assert row["composite %"] == pytest.approx(100 * joined.score(X_test[:600], y_test[:600]))
-    times = {path: path.stat().st_mtime_ns for path in files.values()}
-    assert reproduce(tmp_path, "composites", "--quick")[0] == 0
-    assert {path: path.stat().st_mtime_ns for path in files.values()} == times
-
-
-def test_every_record_can_be_made():
-    """Settings that no classifier takes would else be found after hours."""
-    for name, collection in records.COLLECTIONS.items():
-        sizes = [record.n_clauses for record in collection.records]
-        assert sizes == sorted(sizes), name
-        for record in collection.records:
-            model = CoTMClassifier(record.n_clauses, **record.settings)
-            if record.augment:
-                Augmentation(**record.augment).changes()
-            rng = np.random.default_rng(0)
-            model.set_params(n_clauses=2, epochs=1, booleanize=None)
-            model.fit(rng.integers(0, 2, (4, 9)), [0, 1, 0, 1])
 
 
 def test_runs_of_earlier_versions_are_found_again(tmp_path):
