@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import _BaseComposition
 
 from . import files
+from .backends import side_by_side
 from .core.checks import check_choice
 from .estimator.composition import (
     Composition,
@@ -202,7 +203,7 @@ class CoTMComposite(
             # In a worker of joblib, even if it is the only one, members would take one thread.
             models = [_trained(*job) for job in jobs]
         else:
-            train = joblib.delayed(_trained)
+            train = joblib.delayed(_trained_beside_others)
             models = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads")(
                 train(*job) for job in jobs
             )
@@ -423,3 +424,8 @@ def _trained(
     if hasattr(model, "steps"):
         given = {f"{model.steps[-1][0]}__{name}": value for name, value in given.items()}
     return model.fit(X, y, **given)
+
+
+def _trained_beside_others(*job: Any) -> Any:
+    with side_by_side():
+        return _trained(*job)

@@ -1,6 +1,8 @@
 """The CUDA backend equals the others bit for bit, and says what is wrong where it cannot run."""
 
+import contextlib
 import json
+import queue
 import threading
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from helpers import why_missing
 
 import cotm
 import cotm.machine
+from cotm.backends import side_by_side
 from cotm.backends.cuda import sources
 from cotm.backends.reference import ReferenceBackend
 from cotm.core.examples import Examples
@@ -75,7 +78,9 @@ def test_equals_reference(seed, later):
     expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
     joins = c.spec.picks >= 0 and c.spec.grid.n_patches == 1
     for launch in LAUNCHES + joins * TEAMS:
-        backend = CudaBackend(c.spec, c.memory, c.weights, **launch)
+        # Launches of one kind for each configuration: every kernel has to be compiled.
+        with side_by_side() if seed % 4 == 0 else contextlib.nullcontext():
+            backend = CudaBackend(c.spec, c.memory, c.weights, **launch)
         assert_equal(expected, outcome(backend, c), f"{launch}, {c.spec}")
 
 
@@ -199,6 +204,51 @@ def test_two_threads_train_two_machines():
     for k, machine in enumerate(machines):
         alone = cotm.Machine(50, T=20, backend="native", random_state=k).fit(X, Y, epochs=3)
         assert np.array_equal(alone.memory_, machine.memory_)
+
+
+def learned(kind, spec, examples, targets, order):
+    """What a machine came to from the start in three passes."""
+    memory = np.full((spec.n, spec.grid.n_literals), -1, dtype=np.int8)
+    backend = kind(spec, memory, start_weights(spec))
+    data = backend.prepare(examples)
+    scales = selection_scale(1.0, np.ones(1))
+    counts = [backend.train(data, targets, scales, order, k * len(order)) for k in range(3)]
+    return counts, *backend.state(), backend.votes(data)
+
+
+@pytest.mark.parametrize("options", [{}, GRADED], ids=["strict", "graded"])
+def test_machines_side_by_side_equal_native(options):
+    """Eight at a time, and of many sizes: some share multiprocessors, some wait for room."""
+    rng = np.random.default_rng(8)
+    specs, tried = queue.SimpleQueue(), []
+    for seed in range(40):
+        grid = PatchGrid(28, 28, 1, 10, 10) if seed % 3 else PatchGrid.flat(784)
+        n = int(rng.integers(1, 9000 if seed % 8 == 0 else 900))
+        specs.put(Spec(n=n, m=4, T=2 * n, q=13107, N=128, seed=seed, grid=grid, **options))
+    bits = (rng.random((500, 28, 28)) < 0.4).astype(np.uint8)
+    targets = (rng.random((500, 4)) < 0.3).astype(np.uint8)
+    order = rng.permutation(500)
+
+    def work():
+        with side_by_side(), contextlib.suppress(queue.Empty):
+            while True:
+                spec = specs.get_nowait()
+                shape = (-1, *spec.grid.image_shape)
+                examples = Examples(bits.reshape(shape), spec.grid)
+                pair = [
+                    learned(kind, spec, examples, targets, order)
+                    for kind in (NativeBackend, CudaBackend)
+                ]
+                same = [np.array_equal(a, b) for a, b in zip(*pair, strict=True)]
+                tried.append((spec, same))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(tried) == 40
+    assert not [(spec, same) for spec, same in tried if not all(same)]
 
 
 # Devices --------------------------------------------------------------------------------------

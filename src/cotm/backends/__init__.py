@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.spec import Spec
+from .cuda.residency import side_by_side
 from .kind import BackendKind, Work
 from .kinds import KINDS
 from .protocol import Backend, TrainCounts, TrainingSet
@@ -24,6 +25,7 @@ __all__ = [
     "describe_backend",
     "device_title",
     "make_backend",
+    "side_by_side",
 ]
 
 _logger = logging.getLogger(__name__)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends import device_title, side_by_side
 from ..classifier import CoTMClassifier, TMClassifier
 from ..estimator.progress import Messages, format_seconds
 from .forms import TEXT
@@ -161,7 +162,8 @@ class Runs:
     def train_all(self, runs: dict[Key, Run]) -> dict[Key, Curve]:
         """The curves of all runs, training those that are not finished yet.
 
-        With ``--workers``, several runs are trained at the same time, each on one processor.
+        With ``--workers``, several runs are trained at the same time, each on one processor, or
+        all on one GPU.
         """
         missing = [run for run in runs.values() if not self._path(run).exists()]
         if self.options.workers > 1:
@@ -169,7 +171,10 @@ class Runs:
 
             alone = replace(self.options, workers=1, n_jobs=1)
             tasks = (delayed(_train_in_worker)(alone, run) for run in missing)
-            Parallel(n_jobs=self.options.workers)(tasks)
+            name = self.options.backend
+            on_gpu = name != "auto" and device_title(name) is not None
+            prefer = "threads" if on_gpu else "processes"
+            Parallel(n_jobs=self.options.workers, prefer=prefer)(tasks)
         else:
             self._train_in_turn(missing)
         curves = {key: read_kept(self._path(run), Curve.from_json) for key, run in runs.items()}
@@ -264,7 +269,8 @@ class Runs:
 
 
 def _train_in_worker(options: Options, run: Run) -> None:
-    """Train one run in a process of its own; its curve is then found in its file."""
-    curve = Runs(options).train(run, verbose=0)
+    """Train one run beside others; its curve is then found in its file."""
+    with side_by_side():
+        curve = Runs(options).train(run, verbose=0)
     accuracy = curve.epochs[-1]["test_accuracy"]
     print(f"finished: {run.title}; test accuracy {accuracy:.2%}", file=Messages())

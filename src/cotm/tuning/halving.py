@@ -2,8 +2,8 @@
 
 Candidates come in batches of a fixed size. All of a batch train to the first rung, the best of
 them go on to the next, and so on. The next batch is asked for when all of this one have come to
-the first rung and the batches before have ended: so there is work while the last few of a batch
-train, and what a batch is asked for with does not depend on who was quick.
+the first rung and no more than three others have not ended: so there is work while the last few of
+a batch train, and what a batch is asked for with does not depend on who was quick.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+
+#: Batches that are under way at the same time. The last of a batch train longest, and alone.
+_UNDER_WAY = 4
 
 #: Mean scores by candidate and rung; nan where a training failed.
 Scores = Mapping[tuple[int, int], float]
@@ -82,7 +85,7 @@ class Halving:
 
     def may_begin(self, batch: int, ended: int, scores: Scores) -> bool:
         """Whether all is known that a batch is asked for with; the first ``ended`` have ended."""
-        if batch >= self.batches or batch > ended + 1:
+        if batch >= min(self.batches, ended + _UNDER_WAY):
             return False
         return batch == 0 or self.has_reached(batch - 1, 0, scores)
 
@@ -98,8 +101,9 @@ class Halving:
         }
 
     def seen(self, batch: int, scores: Scores) -> dict[tuple[int, int], float]:
-        """The scores that a batch is asked for with."""
-        first = (batch - 1) * self.batch
+        """The scores that a batch is asked for with: of those before that may not have ended, the
+        ones at the first rung."""
+        first = (batch + 1 - _UNDER_WAY) * self.batch
         return {
             (one, rung): score
             for (one, rung), score in self.counting(batch, scores).items()

@@ -6,18 +6,19 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..backends import backends_for, check_backend, device_title
+from ..backends import backends_for, check_backend, device_title, side_by_side
 from ..core.checks import check_integer
 from ..core.spec import Spec
 from ..core.system import available_processors
 from .folds import Fold, Scorers
 from .work import Done, Work, advance
 
-#: Trainings at the same time on a GPU beside those on the processors, and alone.
-_ON_GPU, _GPU_ALONE = 4, 8
+#: Trainings at the same time on a GPU.
+_ON_GPU = 8
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,13 @@ class Slot:
     """Room for one training at a time."""
 
     backend: str
-    fast: bool = False  # takes the longest work first
+    takes: str = "urgent"  # or the "longest" work or the "shortest", where some are faster
 
     def choose(self, due: list[Any], epochs: Callable[[Any], int]) -> Any:
-        """What of the due work to take here."""
-        return max(due, key=epochs) if self.fast else due[0]
+        """What of the due work to take here; the most urgent comes first."""
+        if self.takes == "urgent":
+            return due[0]
+        return (max if self.takes == "longest" else min)(due, key=epochs)
 
 
 class Places(Protocol):
@@ -75,7 +78,8 @@ class Threads(_Queued):
 
     def begin(self, ticket: Any, slot: Slot, work: Work, fold: Callable[[], Fold]) -> None:
         def do() -> Done:
-            return advance(work, fold(), self._scorers, self._stopped.is_set)
+            with side_by_side() if len(self.slots) > 1 else nullcontext():
+                return advance(work, fold(), self._scorers, self._stopped.is_set)
 
         future = self._pool.submit(do)
         future.add_done_callback(lambda ended: self._ended.put((ticket, ended.result)))
@@ -136,7 +140,7 @@ def slots_for(backend: str, n_jobs: int | None, spec: Spec | None, rows: int) ->
     processors = available_processors()
     if backend != "auto":
         check_backend(backend)
-        count = processors if device_title(backend) is None else _GPU_ALONE
+        count = processors if device_title(backend) is None else _ON_GPU
         return [Slot(backend)] * (n_jobs if n_jobs not in (None, -1) else count)
     named = [] if spec is None else backends_for("auto", spec, rows, training=True)
     count = processors if n_jobs in (None, -1) else n_jobs
@@ -145,4 +149,4 @@ def slots_for(backend: str, n_jobs: int | None, spec: Spec | None, rows: int) ->
     # What gains most comes first: a device, which is there beside the processors.
     on_gpu = _ON_GPU if n_jobs in (None, -1) else min(_ON_GPU, max(1, count // 3))
     others = count if n_jobs in (None, -1) else count - on_gpu
-    return [*[Slot("auto", fast=True)] * on_gpu, *[Slot(named[-1])] * others]
+    return [*[Slot("auto", "longest")] * on_gpu, *[Slot(named[-1], "shortest")] * others]

@@ -31,7 +31,7 @@ from .layout import (
     fill_spec,
     fill_struct,
 )
-from .residency import Need
+from .residency import Need, are_side_by_side
 from .sources import CONSTANTS
 
 _SLICE = CONSTANTS["kSlice"]
@@ -56,6 +56,7 @@ class CudaBackend:
     ) -> None:
         self.name = name
         self.spec = spec
+        self._beside = are_side_by_side()
         self._index = device.device_index(name)
         self._lock = threading.RLock()
         # Machines of several threads share a device: each has a stream of its own.
@@ -163,6 +164,7 @@ class CudaBackend:
                 f"{self.spec.n} clauses with weights up to {self._largest}{times} could vote "
                 "beyond 47 bits; limit the weights, or use backend='native'"
             )
+        threads = 512 if self.launch.threads <= 512 or not training else 1024
         options = {
             "ENTRY": self._sizes.entry,
             "SUM": "i32" if terms * self._largest * self.spec.most < 2**30 else "i64",
@@ -180,7 +182,8 @@ class CudaBackend:
             "SHARED": training and self.launch.in_shared,
             "LISTED": training and self.launch.listed,
             "TEAM_WARPS": self.launch.team_warps if training else 1,
-            "THREADS": 512 if self.launch.threads <= 512 or not training else 1024,
+            "THREADS": threads,
+            "RESIDENT": 2 if training and self._beside and threads == 512 else 1,
             "LONG_ROWS": training and self._layout.row_words > 1,
             "MANY": training and self.spec.m > 32,
             "LIMITED": training and self.spec.max_literals > 0,
@@ -192,7 +195,10 @@ class CudaBackend:
             for key, value in options.items()
         )
         file = "train.cu" if training else "predict.cu"
-        return device.module(self._index, file, chosen).get_function(name)
+        # The blocks of a training launch wait for each other, so all must run at once.
+        cooperative = training and not self._beside
+        module = device.module(self._index, file, chosen, cooperative=cooperative)
+        return module.get_function(name)
 
     # State -------------------------------------------------------------------------------
 
@@ -306,13 +312,13 @@ class CudaBackend:
                 (self._machine, task),
                 shared_mem=launch.shared_bytes,
             )
-            if device.ORDINARY:
+            if self._beside:
                 self._stream.synchronize()
         self._lists_current = not self._sizes.counts
 
     def _room_for(self, kernel: Any) -> AbstractContextManager[None]:
         """Room for a launch beside those of other machines, where the driver does not see to it."""
-        if not device.ORDINARY:
+        if not self._beside:
             return nullcontext()
         launch = self.launch
         # Multiprocessors divide their memory anew only when nothing is on them: all launches want

@@ -16,9 +16,6 @@ import numpy as np
 from .residency import Need, Room
 from .sources import inlined, size_checks
 
-#: Whether training launches are ordinary ones, of which several are on a device at once.
-ORDINARY = os.environ.get("COTM_CUDA_LAUNCH") == "ordinary"
-
 
 def works(name: str) -> bool:
     """Whether kernels can be compiled and run on a device: the only sure way is to do it."""
@@ -63,7 +60,9 @@ def device_title(name: str) -> str:
 
 
 @functools.cache
-def module(device: int, file: str, options: tuple[str, ...] = ()) -> Any:
+def module(
+    device: int, file: str, options: tuple[str, ...] = (), *, cooperative: bool = False
+) -> Any:
     """A file of kernels, compiled for one device; CuPy keeps what it compiled on disk."""
     capability = cp.cuda.Device(device).compute_capability
     if int(capability) < 70:
@@ -76,11 +75,9 @@ def module(device: int, file: str, options: tuple[str, ...] = ()) -> Any:
         options=(
             "-std=c++17",
             *(f"-DCOTM_{option}" for option in options),
-            *(["-DCOTM_RESIDENT=2"] if ORDINARY and "THREADS=512" in options else []),
             *os.environ.get("COTM_CUDA_FLAGS", "").split(),  # for tools, see the Makefile
         ),
-        # The blocks of a training launch wait for each other, so all must run at once.
-        enable_cooperative_groups=file == "train.cu" and not ORDINARY,
+        enable_cooperative_groups=cooperative,
     )
 
 

@@ -3,19 +3,41 @@
 The blocks of a training launch wait for each other, so all of them must be on the device at once.
 A cooperative launch has the driver see to that, for one launch at a time. Where launches are
 ordinary ones, this does: it lets so many begin that each block has its place, whichever
-multiprocessor it comes to.
+multiprocessor it comes to. Which of both a machine has, depends on where it was made.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 _WARP, _REGISTER_UNIT = 32, 256  # threads; registers that a warp takes at a time
 _SHARED_UNIT, _SHARED_OWN = 128, 1024  # bytes; those that a block takes for the system
+
+_side_by_side = ContextVar("side_by_side", default=False)
+
+
+@contextmanager
+def side_by_side() -> Iterator[None]:
+    """Machines made in here, by this thread, train at the same time as those of other threads.
+
+    One alone is slower by a little. The result is the same.
+    """
+    token = _side_by_side.set(True)
+    try:
+        yield
+    finally:
+        _side_by_side.reset(token)
+
+
+def are_side_by_side() -> bool:
+    """Whether a machine that is made now has ordinary launches."""
+    return _side_by_side.get() or os.environ.get("COTM_CUDA_LAUNCH") == "ordinary"
 
 
 class Need(NamedTuple):
