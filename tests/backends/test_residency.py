@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from cotm.backends.cuda.residency import Need, Room
+from cotm.backends.cuda.residency import Need, Room, are_side_by_side, side_by_side
 
 #: Of a multiprocessor of compute capability 9.0.
 EACH = Need(65536, 233472, 2048, 32)
@@ -79,3 +79,17 @@ def test_one_that_is_alone_always_goes():
     room = Room(1, Need(1, 1, 1, 1))
     with room.take(5, Need(3, 3, 3)):
         assert room._taken
+
+
+def test_machines_are_side_by_side_in_one_thread_and_not_under_mps(monkeypatch, tmp_path):
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path / "none"))
+    found = []
+    with side_by_side():
+        other = threading.Thread(target=lambda: found.append(are_side_by_side()))
+        other.start()
+        other.join()
+        found.append(are_side_by_side())
+        monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
+        found.append(are_side_by_side())
+    assert found == [False, True, False]
+    assert not are_side_by_side()

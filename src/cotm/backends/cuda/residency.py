@@ -14,10 +14,14 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import NamedTuple
 
 _WARP, _REGISTER_UNIT = 32, 256  # threads; registers that a warp takes at a time
 _SHARED_UNIT, _SHARED_OWN = 128, 1024  # bytes; those that a block takes for the system
+
+#: Where its daemon has its pipes: what the environment says, or else its default.
+_MPS_PIPES = "CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps"
 
 _side_by_side = ContextVar("side_by_side", default=False)
 
@@ -36,8 +40,13 @@ def side_by_side() -> Iterator[None]:
 
 
 def are_side_by_side() -> bool:
-    """Whether a machine that is made now has ordinary launches."""
-    return _side_by_side.get() or os.environ.get("COTM_CUDA_LAUNCH") == "ordinary"
+    """Whether a machine that is made now has ordinary launches.
+
+    Not where NVIDIA's MPS puts launches of other processes, which nobody here knows, on the device
+    at the same time.
+    """
+    wanted = _side_by_side.get() or os.environ.get("COTM_CUDA_LAUNCH") == "ordinary"
+    return wanted and not Path(os.environ.get(*_MPS_PIPES)).exists()
 
 
 class Need(NamedTuple):
