@@ -81,6 +81,8 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=36)
     parser.add_argument("--max-epochs", type=int, default=18)
     parser.add_argument("--jobs", type=int, nargs="*", default=[8, 16], help="on a GPU alone")
+    parser.add_argument("--alone", choices=["both", "gpu"], default="both",
+                        help="where one at a time is tried, if there is a GPU")  # fmt: skip
     parser.add_argument("--at-least", type=float, metavar="R")
     parser.add_argument("--output", type=Path, default=RESULTS / "tuning.json")
     options = parser.parse_args()
@@ -95,6 +97,7 @@ def main() -> None:
         learner, X, y, source = workload(name, options.rows)
         ways: list[tuple[str, int | None]] = [("auto", 1), ("auto", None)]
         if gpu:
+            ways = ways[options.alone == "gpu" :]
             ways = [(gpu, 1), *ways, *((gpu, jobs) for jobs in options.jobs)]
             # Kernels are compiled for each kind of machine that the candidates are.
             search(learner, X[:300], y[:300], options.trials, 2, gpu, 4)

@@ -148,5 +148,6 @@ def slots_for(backend: str, n_jobs: int | None, spec: Spec | None, rows: int) ->
         return [Slot("auto")] * count
     # What gains most comes first: a device, which is there beside the processors.
     on_gpu = _ON_GPU if n_jobs in (None, -1) else min(_ON_GPU, max(1, count // 3))
-    others = count if n_jobs in (None, -1) else count - on_gpu
+    # A training on a GPU keeps a processor busy with launches.
+    others = max(1, count - on_gpu)
     return [*[Slot("auto", "longest")] * on_gpu, *[Slot(named[-1], "shortest")] * others]
