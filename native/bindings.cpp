@@ -29,6 +29,8 @@ template <class T, size_t Dimensions>
 using In = nb::ndarray<const T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
 template <class T, size_t Dimensions>
 using Out = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+// Bits of images, each of which lies in one piece; other bits may lie between two images.
+using OutImages = nb::ndarray<uint8_t, nb::ndim<4>, nb::device::cpu>;
 
 using cotm::require;
 
@@ -280,9 +282,22 @@ cotm::ImageShape shape_of(const In<uint8_t, 4>& images) {
   return {images.shape(1), images.shape(2), images.shape(3)};
 }
 
+// How far the first bits of two images are apart.
+size_t distance_of(const OutImages& out) {
+  if (!out.size()) return 0;  // then strides are anything
+  int64_t size = 1;
+  for (size_t axis = 3; axis > 0; --axis) {
+    require(out.shape(axis) == 1 || out.stride(axis) == size,
+            "the bits of an image must lie side by side");
+    size *= static_cast<int64_t>(out.shape(axis));
+  }
+  require(out.shape(0) < 2 || out.stride(0) >= size, "the bits of images must not overlap");
+  return static_cast<size_t>(out.shape(0) < 2 ? size : out.stride(0));
+}
+
 void image_planes(const In<uint8_t, 4>& images, const In<int8_t, 3>& kernels,
                   const In<int32_t, 1>& levels, const In<int32_t, 1>& positive,
-                  const In<int32_t, 1>& negative, unsigned threads, const Out<uint8_t, 4>& out) {
+                  const In<int32_t, 1>& negative, unsigned threads, const OutImages& out) {
   require(kernels.shape(1) == cotm::kKernelWidth && kernels.shape(2) == cotm::kKernelWidth,
           "kernels must be as wide as the widest");
   const cotm::PlaneMaker maker(kernels.data(), kernels.shape(0), as_list(levels), as_list(positive),
@@ -291,14 +306,15 @@ void image_planes(const In<uint8_t, 4>& images, const In<int8_t, 3>& kernels,
   require(out.shape(0) == images.shape(0) && out.shape(1) == shape.height &&
               out.shape(2) == shape.width && out.shape(3) == shape.channels * maker.planes(),
           "the bits must have one place per image, pixel and plane");
+  const size_t distance = distance_of(out);
   const nb::gil_scoped_release release;
-  maker.run(images.data(), images.shape(0), shape, threads, out.data());
+  maker.run(images.data(), images.shape(0), shape, threads, out.data(), distance);
 }
 
 void gradient_planes(const In<uint8_t, 4>& images, const In<uint8_t, 2>& directions, size_t count,
                      std::tuple<size_t, size_t> cell, std::tuple<size_t, size_t> step,
                      const In<int32_t, 1>& quantiles, bool each_channel, unsigned threads,
-                     const Out<uint8_t, 4>& out) {
+                     const OutImages& out) {
   require(directions.shape(0) == cotm::kTableWidth && directions.shape(1) == cotm::kTableWidth,
           "the table of directions must have a place for every gradient");
   const cotm::CellGrid cells{std::get<0>(cell), std::get<1>(cell), std::get<0>(step),
@@ -311,8 +327,9 @@ void gradient_planes(const In<uint8_t, 4>& images, const In<uint8_t, 2>& directi
   require(out.shape(0) == images.shape(0) && out.shape(1) == cells.rows(shape) &&
               out.shape(2) == cells.columns(shape) && out.shape(3) == maker.planes(shape),
           "the bits must have one place per image, cell and plane");
+  const size_t distance = distance_of(out);
   const nb::gil_scoped_release release;
-  maker.run(images.data(), images.shape(0), shape, threads, out.data());
+  maker.run(images.data(), images.shape(0), shape, threads, out.data(), distance);
 }
 
 void resample(const In<uint8_t, 4>& images, const In<int64_t, 2>& maps, bool repeat_edge,

@@ -149,12 +149,11 @@ class GradientCells::Worker {
 };
 
 void GradientCells::run(const uint8_t* images, size_t count, const ImageShape& shape,
-                        unsigned threads, uint8_t* bits) const {
-  const size_t bits_per_image = cells_.rows(shape) * cells_.columns(shape) * planes(shape);
+                        unsigned threads, uint8_t* bits, size_t distance) const {
   for_each_image(
       count, threads, [&] { return Worker(*this, shape); },
       [&](Worker& worker, size_t n) {
-        worker.run(images + n * shape.values(), bits + n * bits_per_image);
+        worker.run(images + n * shape.values(), bits + n * distance);
       });
 }
 

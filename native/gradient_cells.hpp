@@ -30,8 +30,9 @@ class GradientCells {
   size_t planes(const ImageShape& shape) const;
 
   // Images of shape (count, height, width, channels) to bits (count, rows, columns, planes).
+  // Those of an image begin `distance` after those of the one before.
   void run(const uint8_t* images, size_t count, const ImageShape& shape, unsigned threads,
-           uint8_t* bits) const;
+           uint8_t* bits, size_t distance) const;
 
  private:
   class Worker;

@@ -226,12 +226,12 @@ class PlaneMaker::Worker {
 };
 
 void PlaneMaker::run(const uint8_t* images, size_t count, const ImageShape& shape, unsigned threads,
-                     uint8_t* bits) const {
+                     uint8_t* bits, size_t distance) const {
   require(shape.pixels() <= UINT32_MAX, "an image is too large");
   for_each_image(
       count, threads, [&] { return Worker(*this, shape); },
       [&](Worker& worker, size_t n) {
-        worker.run(images + n * shape.values(), bits + n * shape.values() * planes());
+        worker.run(images + n * shape.values(), bits + n * distance);
       });
 }
 

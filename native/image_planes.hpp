@@ -21,8 +21,9 @@ class PlaneMaker {
   size_t planes() const;
 
   // Images of shape (count, height, width, channels) to bits (count, height, width, planes).
+  // Those of an image begin `distance` after those of the one before.
   void run(const uint8_t* images, size_t count, const ImageShape& shape, unsigned threads,
-           uint8_t* bits) const;
+           uint8_t* bits, size_t distance) const;
 
  private:
   struct Tap {

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .booleanize import GradientHistogram as GradientHistogram
     from .booleanize import Hypervectors as Hypervectors
     from .booleanize import ImageThermometer as ImageThermometer
+    from .booleanize import ImageUnion as ImageUnion
     from .booleanize import NGrams as NGrams
     from .booleanize import Thermometer as Thermometer
     from .booleanize import TokenWindows as TokenWindows
@@ -81,6 +82,7 @@ _HOMES = {
     "GradientHistogram": "booleanize",
     "Hypervectors": "booleanize",
     "ImageThermometer": "booleanize",
+    "ImageUnion": "booleanize",
     "Machine": "machine",
     "MemberRule": "rules",
     "ModelFileError": "files",

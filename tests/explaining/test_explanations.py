@@ -63,6 +63,11 @@ MODELS = {
         BYTES, patch_shape=(4, 4), booleanize=cotm.EdgeThermometer(), tolerance=4
     ),
     "gradients": lambda: fitted(BYTES, patch_shape=(2, 2), booleanize=cotm.GradientHistogram()),
+    "several ways": lambda: fitted(
+        BYTES,
+        patch_shape=(1, 1),
+        booleanize=cotm.ImageUnion([cotm.GradientHistogram(), cotm.ImageThermometer(2)]),
+    ),
     "line": lambda: fitted(BITS.reshape(-1, 32, 2), patch_shape=(5,), stride=2),
     "joined by range": lambda: joined("range"),
     "joined by margin": lambda: joined("margin"),

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import schema
 
+import cotm
 from cotm.exporting import export
 
 ROWS = 25
@@ -57,3 +58,15 @@ def test_probabilities_can_be_computed(tmp_path):
     logits = model.votes(X) / data["margin"] * data["sharpness"]
     expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     assert np.allclose(expected, model.predict_proba(X), atol=1e-12)
+
+
+def test_bits_of_images_in_several_ways(tmp_path):
+    union = cotm.ImageUnion([cotm.GradientHistogram(4, 2), cotm.ImageThermometer(2)])
+    X = export_models.BYTES
+    model = export_models._small(patch_shape=(1, 1), booleanize=union).fit(X, export_models.DIGIT)
+    with pytest.raises(ValueError, match="an ImageUnion reads images in several ways"):
+        model.export(tmp_path / "m.json")
+    model.export(tmp_path / "m.json", inputs="bits")
+    data = json.loads((tmp_path / "m.json").read_text())
+    bits = model.booleanizer_.transform(X[:ROWS]).reshape(ROWS, -1)
+    assert [schema.votes(data, row) for row in bits.tolist()] == model.votes(X[:ROWS]).tolist()

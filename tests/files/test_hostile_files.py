@@ -67,6 +67,10 @@ def models():
     yield small(patch_shape=(3, 3), augment=cotm.Augmentation((1, 2), flip=True)).fit(IMAGES, y)
     rising, falling = (cotm.Schedule(*ends, epochs=9) for ends in ((3, 9), (9.5, 2)))
     yield small(T=rising, s=falling, tolerance=rising).fit(IRIS_X, IRIS_Y)
+    parts = [cotm.GradientHistogram((2, 3), quantiles=(0.5,)), cotm.ImageThermometer(2)]
+    yield small(patch_shape=(1, 1), booleanize=cotm.ImageUnion(parts)).fit(IMAGES * 15, y)
+    named = cotm.ImageUnion([("gray", parts[1]), ("cells", parts[0])])
+    yield small(patch_shape=(1, 1), booleanize=named).fit(IMAGES * 15, y)
 
 
 def encoded_model(model):

@@ -79,6 +79,10 @@ def small_models() -> list[Any]:
         small(TMClassifier, n_clauses=10, patch_shape=(4, 4)).fit(grey, digit),
         small(booleanize=cotm.EdgeThermometer(), tolerance=3, **patch).fit(grey, digit),
         small(patch_shape=(2, 2), booleanize=cotm.GradientHistogram((2, 3))).fit(grey, digit),
+        small(
+            patch_shape=(1, 1),
+            booleanize=cotm.ImageUnion([cotm.GradientHistogram((2, 3)), cotm.ImageThermometer(2)]),
+        ).fit(grey, digit),
         small(patch_shape=(5,), stride=3).fit(bits, np.array(list("ab"))[digit % 2]),
         small(booleanize=None).fit(bits, np.eye(10, dtype=int)[digit]),
         small().fit(X, np.datetime64("2020-01-01") + y),

@@ -372,14 +372,14 @@ void run_images() {
   const auto filters = draws.numbers<int8_t>(2 * kKernelWidth * kKernelWidth, -3, 3);
   const PlaneMaker planes(filters.data(), 2, {0, 5000}, {0, 3000, 9000}, {4000});
   std::vector<uint8_t> bits(count * shape.values() * planes.planes());
-  planes.run(images.data(), count, shape, 2, bits.data());
+  planes.run(images.data(), count, shape, 2, bits.data(), bits.size() / count);
   sum.add(bits);
   const auto directions = draws.numbers<uint8_t>(kTableWidth * kTableWidth, 0, 7);
   const CellGrid cells{5, 4, 2, 3};
   for (const bool each_channel : {false, true}) {
     const GradientCells gradients(directions.data(), 8, cells, {0, 5000}, each_channel);
     bits.resize(count * cells.rows(shape) * cells.columns(shape) * gradients.planes(shape));
-    gradients.run(images.data(), count, shape, 2, bits.data());
+    gradients.run(images.data(), count, shape, 2, bits.data(), bits.size() / count);
     sum.add(bits);
   }
   const auto maps = draws.numbers<int64_t>(count * kMapValues, -(1 << 17), 1 << 17);

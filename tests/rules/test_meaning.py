@@ -24,6 +24,7 @@ from cotm import (
     EdgeThermometer,
     GradientHistogram,
     ImageThermometer,
+    ImageUnion,
     Snapshot,
     Thermometer,
 )
@@ -366,6 +367,52 @@ def test_gradients(data):
 
     rows = [patches_of(model, n, quantity) for n in range(len(images))]
     check(model, images, rows, compare)
+
+
+@settings(deadline=None, max_examples=8)
+@given(st.data())
+def test_several_booleanizers_at_once(data):
+    images = noise(data, (5, 5, 5))
+    cells = [GradientHistogram(size, 1, directions=4, quantiles=[0, 0.25, 0.9]) for size in (2, 3)]
+    levels = [EdgeThermometer(["edge x 3 px"], [0, 0.5], [0.34], [0]), ImageThermometer(3)]
+    union = ImageUnion(data.draw(st.permutations([*cells, *levels])))
+    model = image_model(images, union, data.draw(st.sampled_from([1, 3])), (1, 1), data)
+    exact = {
+        k: GradientHistogram(part.cell, 1, directions=4, quantiles=[n / 20 for n in range(20)])
+        for k, part in enumerate(
+            (p for p in union.booleanizers if isinstance(p, GradientHistogram)), start=1
+        )
+    }
+    # How many of many quantiles are exceeded is as good as the sum itself.
+    ranks = {
+        k: part.fit_transform(images).reshape(5, *part.bits_shape((5, 5))[:2], 4, 20).sum(axis=-1)
+        for k, part in exact.items()
+    }
+
+    def found(test, number):
+        cell = re.fullmatch(r"cell-(\d)\((\d),(\d)\) gradient (\d+)°", test.column)
+        if cell:
+            k, y, x, angle = map(int, cell.groups())
+            return "rank", int(ranks[k][number, y, x, angle // 90])
+        y, x, rest = PLACE.fullmatch(test.column).groups()
+        values = images[number].astype(int)
+        values = response(values, FILTERS[rest]) if rest else values
+        return "value", Cell(int(values[int(y), int(x)]), values)
+
+    def compare(cell, text):
+        kind, value = cell
+        if kind == "rank":
+            part = QUARTILES.get(text)
+            part = round(float(text.removeprefix("quantile ")) * 10000) if part is None else part
+            return value, part // 500 + 0.5  # quantile k / 20 is exceeded from rank k + 1 on
+        if text not in ("0", "-0") and re.fullmatch(r"[\d.]+", text):
+            return value.value, float(text)  # of all pixels, not of this image
+        return compare_quantiles(value, text)
+
+    rows = [[lambda test, n=n: found(test, n)] for n in range(len(images))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pd, "isna", lambda cell: False)  # nothing is missing, and no pair asked
+        check(model, images, rows, compare)
 
 
 @settings(deadline=None, max_examples=8)

@@ -6,6 +6,7 @@ from .edges import EdgeThermometer
 from .histograms import GradientHistogram
 from .hypervectors import Hypervectors
 from .image_base import ImageBooleanizer
+from .image_union import ImageUnion
 from .images import AdaptiveGaussianThreshold, ImageThermometer
 from .ngrams import NGrams
 from .sequences import SequenceBooleanizer
@@ -25,6 +26,7 @@ __all__ = [
     "Hypervectors",
     "ImageBooleanizer",
     "ImageThermometer",
+    "ImageUnion",
     "NGrams",
     "Recount",
     "SequenceBooleanizer",

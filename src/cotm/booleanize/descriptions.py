@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +24,9 @@ _PHRASES = {
     "missing": ("{column} is missing", "{column} is not missing"),
     "pixel": ("{column} > local mean - {value}", "{column} <= local mean - {value}"),
 }
+
+#: How the name of a column begins that says where in an image it is.
+_PLACE = re.compile(r"(?P<kind>at|pixel|cell)(?P<which>(?:-\d+)?)\(")
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,33 @@ class BitFeature:
     def negated(self) -> str:
         """Text that holds when the bit is 0."""
         return self._phrase(1)
+
+
+def placed(
+    feature: BitFeature, z: str, y: int | None, x: int, *, number: int | None = None
+) -> BitFeature:
+    """What a channel says at a place: of a pixel, of a cell, or of one dimension.
+
+    ``number`` tells places apart that would be called the same.
+    """
+    kind, _, rest = feature.column.partition(" ")
+    if _PLACE.match(kind):
+        return feature  # of a window or a whole image, which says where in it
+    if kind not in ("pixel", "cell"):
+        kind, rest = "pixel", feature.column
+    which = "" if number is None else f"-{number}"
+    place = f"at({x})" if y is None else f"{kind}{which}({z}{y},{x})"
+    return replace(feature, column=f"{place} {rest}".rstrip(), index=None)
+
+
+def place_of(feature: BitFeature) -> str | None:
+    """The pixel or cell of an image that a bit is of, where it says so."""
+    place = feature.column.partition(" ")[0]
+    found = _PLACE.match(place)
+    if found is None or found["kind"] == "at":
+        return None
+    # A pixel is the same, whoever looks at it.
+    return place if found["kind"] == "cell" else place.replace(found["which"], "", 1)
 
 
 def threshold_features(

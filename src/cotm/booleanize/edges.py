@@ -134,21 +134,9 @@ class EdgeThermometer(ImageBooleanizer):
     def _check_values(self, images: NDArray[Any]) -> None:
         check_bytes(images)
 
-    def transform(self, X: Any) -> NDArray[np.uint8]:
-        """Turn pixels into bits.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_images, height, width) or (n_images, height, width, channels)
-            Images of integers from 0 to 255.
-
-        Returns
-        -------
-        ndarray of uint8 of shape (n_images, height, width, n_bits_out_)
-        """
-        check_is_fitted(self)
+    def _write(self, images: NDArray[Any], bits: NDArray[np.uint8]) -> None:
         filters, *quantiles = self._parameters()
-        images, kernels, native = self._channels(X), kernels_of(filters), native_core()
+        kernels, native = kernels_of(filters), native_core()
 
         def make(block: NDArray[np.uint8], out: NDArray[np.uint8], threads: int) -> None:
             if native is None:
@@ -157,7 +145,7 @@ class EdgeThermometer(ImageBooleanizer):
                 lists = (np.array(parts, dtype=np.int32) for parts in quantiles)
                 native.image_planes(block, kernels, *lists, threads, out)
 
-        return self._in_blocks(images, make)
+        self._in_blocks(images, bits, make)
 
     def _channel_features(self, name: str, channel: int) -> list[BitFeature]:
         filters, levels, positive, negative = self._parameters()

@@ -163,21 +163,9 @@ class GradientHistogram(ImageBooleanizer):
         check_is_fitted(self)
         return (*self._cells(shape), self.n_bits_out_)
 
-    def transform(self, X: Any) -> NDArray[np.uint8]:
-        """Turn pixels into bits.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_images, height, width) or (n_images, height, width, channels)
-            Images of integers from 0 to 255.
-
-        Returns
-        -------
-        ndarray of uint8 of shape (n_images, rows of cells, columns of cells, n_bits_out_)
-        """
-        check_is_fitted(self)
+    def _write(self, images: NDArray[Any], bits: NDArray[np.uint8]) -> None:
         cell, step, quantiles = self._parameters()
-        images, native, count = self._channels(X), native_core(), int(self.directions)
+        native, count = native_core(), int(self.directions)
         table, each = direction_table(count, bool(self.signed)), self.colour == "each"
 
         def make(block: NDArray[np.uint8], out: NDArray[np.uint8], threads: int) -> None:
@@ -187,7 +175,11 @@ class GradientHistogram(ImageBooleanizer):
                 parts = np.array(quantiles, dtype=np.int32)
                 native.gradient_planes(block, table, count, cell, step, parts, each, threads, out)
 
-        return self._in_blocks(images, make)
+        self._in_blocks(images, bits, make)
+
+    def _unsaid(self) -> Any:
+        cell, step, _ = self._parameters()
+        return cell, step, int(self.directions), bool(self.signed), str(self.colour)
 
     def _channel_names(self) -> list[str]:
         return super()._channel_names() if self.colour == "each" else ["pixel"]

@@ -37,6 +37,8 @@ class ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     n_channels_: int
     n_bits_out_: int
     n_jobs: int | None = None
+    #: Whether it learns from the pixels of training images, and not from their shape alone.
+    learns_pixels: bool = False
 
     def bits_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of the bits of one image.
@@ -51,6 +53,31 @@ class ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         tuple of int
         """
         return (*shape[:2], self.n_bits_out_)
+
+    def transform(self, X: Any) -> NDArray[np.uint8]:
+        """Turn pixels into bits.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_images, height, width) or (n_images, height, width, channels)
+            Images like those of training.
+
+        Returns
+        -------
+        ndarray of uint8 of shape (n_images, rows, columns, n_bits_out_)
+            Rows and columns as `bits_shape` has them.
+        """
+        check_is_fitted(self)
+        images = self._channels(X)
+        shape = images.shape[1:] if np.ndim(X) == 4 else images.shape[1:3]
+        bits = np.empty((len(images), *self.bits_shape(shape)), dtype=np.uint8)
+        self._write(images, bits if bits.ndim == 4 else bits[..., None])
+        described: NDArray[np.uint8] = with_description(bits, self._description())
+        return described
+
+    def _write(self, images: NDArray[Any], bits: NDArray[np.uint8]) -> None:
+        """Write the bits of checked images of (N, H, W, C), those of each in one piece."""
+        raise NotImplementedError
 
     def _channels(self, X: Any, *, fitting: bool = False) -> NDArray[Any]:
         """Images as (N, H, W, C), checked."""
@@ -83,17 +110,15 @@ class ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _in_blocks(
         self,
         images: NDArray[Any],
+        bits: NDArray[np.uint8],
         make: Callable[[NDArray[np.uint8], NDArray[np.uint8], int], None],
-    ) -> NDArray[np.uint8]:
+    ) -> None:
         """Bits of checked images of bytes: ``make(block, out, threads)`` writes some at a time."""
-        shape = self.bits_shape(images.shape[1:])
-        bits = np.empty((len(images), *shape), dtype=np.uint8)
-        step = max(1, _BLOCK_BITS // max(1, math.prod(shape)))
+        step = images_at_once(math.prod(bits.shape[1:]))
         for begin in range(0, len(images), step):
             block = np.ascontiguousarray(images[begin : begin + step], dtype=np.uint8)
             out = bits[begin : begin + step]
             make(block, out, resolve_n_jobs(self.n_jobs, out.size / _THREAD_BITS))
-        return self._described(bits)
 
     def _channel_features(self, name: str, channel: int) -> list[BitFeature]:
         """What each bit of one input channel, called ``name``, means."""
@@ -129,10 +154,13 @@ class ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             return ["pixel"]
         return [f"channel {channel}" for channel in range(self.n_channels_)]
 
-    def _described(self, bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        description = Description(partial(list, self.describe()))
-        described: NDArray[np.uint8] = with_description(bits, description)
-        return described
+    def _description(self) -> Description:
+        return Description(partial(list, self.describe()))
+
+    def _unsaid(self) -> Any:
+        """What the names of bits leave unsaid of the parameters, so that it must be equal where
+        names are."""
+        return None
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name of each output channel.
@@ -153,6 +181,11 @@ class ImageBooleanizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def images_at_once(n_bits: int) -> int:
+    """How many images of so many bits make a block of work for the native core."""
+    return max(1, _BLOCK_BITS // max(1, n_bits))
 
 
 def check_bytes(images: NDArray[Any]) -> None:

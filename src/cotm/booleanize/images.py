@@ -118,36 +118,24 @@ class AdaptiveGaussianThreshold(ImageBooleanizer):
     def _check_values(self, images: NDArray[Any]) -> None:
         check_bytes(images)
 
-    def transform(self, X: Any) -> NDArray[np.uint8]:
-        """Turn pixels into bits.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_images, height, width) or (n_images, height, width, channels)
-            Images of integers from 0 to 255.
-
-        Returns
-        -------
-        ndarray of uint8 with the shape of X
-        """
-        check_is_fitted(self)
+    def _write(self, images: NDArray[Any], bits: NDArray[np.uint8]) -> None:
         window, constant = self._parameters()
-        images = self._channels(X)
         kernel = gaussian_kernel(window)
         # Each channel is an image of its own. Images are the last axis, so that NumPy's inner
         # loops run along many images instead of one short row.
         n_images, height, width, channels = images.shape
         planes = images.transpose(1, 2, 0, 3).reshape(height, width, -1)
-        bits = np.empty(planes.shape, dtype=np.uint8)
+        made = np.empty(planes.shape, dtype=np.uint8)
         step = max(1, BLOCK // (height * width))
         for begin in range(0, planes.shape[2], step):
             block = planes[:, :, begin : begin + step].astype(np.float32)
             mean = np.clip(np.rint(blur(block, kernel)), 0, 255)
-            bits[:, :, begin : begin + step] = block > mean - constant
+            made[:, :, begin : begin + step] = block > mean - constant
         # Back to the shape of X.
-        ordered = bits.reshape(height, width, n_images, channels).transpose(2, 0, 1, 3)
-        result = np.ascontiguousarray(ordered)
-        return self._described(result if np.ndim(X) == 4 else result[..., 0])
+        bits[...] = made.reshape(height, width, n_images, channels).transpose(2, 0, 1, 3)
+
+    def _unsaid(self) -> Any:
+        return self._parameters()[0]
 
     def _channel_features(self, name: str, channel: int) -> list[BitFeature]:
         return [BitFeature(name, "pixel", self._parameters()[1])]
@@ -205,6 +193,8 @@ class ImageThermometer(ImageBooleanizer):
     ['pixel > 5', 'pixel > 15']
     """
 
+    learns_pixels = True
+
     def __init__(self, n_bits: int = 4) -> None:
         self.n_bits = n_bits
 
@@ -242,29 +232,16 @@ class ImageThermometer(ImageBooleanizer):
                 f"image {image} holds NaN or infinity; replace such pixels by finite numbers"
             )
 
-    def transform(self, X: Any) -> NDArray[np.uint8]:
-        """Turn pixels into bits.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_images, height, width) or (n_images, height, width, channels)
-            Images of finite numbers.
-
-        Returns
-        -------
-        ndarray of uint8 of shape (n_images, height, width, n_bits_out_)
-        """
-        check_is_fitted(self)
-        images = self._channels(X)
-        bits = np.empty((*images.shape[:3], self.n_bits_out_), dtype=np.uint8)
-        step = max(1, BLOCK // images[0].size) if len(images) else 1
+    def _write(self, images: NDArray[Any], bits: NDArray[np.uint8]) -> None:
+        step = max(1, BLOCK // math.prod(images.shape[1:]))
+        made = bits.view(np.bool_)
         for begin in range(0, len(images), step):
             block = slice(begin, begin + step)
             end = 0
             for channel, thresholds in enumerate(self.thresholds_):
                 start, end = end, end + len(thresholds)
-                bits[block, ..., start:end] = images[block, ..., channel, None] > thresholds
-        return self._described(bits)
+                values, out = images[block, ..., channel, None], made[block, ..., start:end]
+                np.greater(values, thresholds, out=out)
 
     def _channel_features(self, name: str, channel: int) -> list[BitFeature]:
         return threshold_features(name, self.thresholds_[channel])

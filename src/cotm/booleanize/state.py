@@ -8,6 +8,7 @@ from ..core.decoding import UnknownError, Upgrade, damage_in, expect, upgraded
 from .edges import EdgeThermometer
 from .histograms import GradientHistogram
 from .hypervectors import Hypervectors
+from .image_union import ImageUnion
 from .images import AdaptiveGaussianThreshold, ImageThermometer
 from .ngrams import NGrams
 from .packing import VERSION
@@ -24,6 +25,7 @@ _CLASSES = {
         ImageThermometer,
         EdgeThermometer,
         GradientHistogram,
+        ImageUnion,
         NGrams,
         Hypervectors,
         TokenWindows,
@@ -52,7 +54,7 @@ def booleanizer_from_state(meta: dict[str, Any], arrays: dict[str, Any]) -> Any:
     Returns
     -------
     Thermometer, Categories, Booleanizer, AdaptiveGaussianThreshold, ImageThermometer,
-    EdgeThermometer, GradientHistogram, NGrams, Hypervectors or TokenWindows
+    EdgeThermometer, GradientHistogram, ImageUnion, NGrams, Hypervectors or TokenWindows
 
     Raises
     ------

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..booleanize import BitFeature, GradientHistogram, TokenWindows
+from ..booleanize import BitFeature, GradientHistogram, ImageUnion, TokenWindows
 from ..booleanize.base import TableBooleanizer
+from ..booleanize.descriptions import place_of
 from ..booleanize.frames import default_names, read_table
 from ..core.examples import Examples
 from ..model.inputs import InputReader
@@ -52,7 +53,7 @@ def features_of(reader: InputReader) -> Features:
     grid, booleanizer = reader.grid, reader.booleanizer
     assert grid is not None
     if reader.reads_images:
-        return _pixels(reader)
+        return _places(reader) or _pixels(reader)
     if isinstance(booleanizer, TableBooleanizer):
         names = reader.names or default_names(reader.n_features)
         of_bits = np.array([feature.index for feature in booleanizer.describe()], dtype=np.int32)
@@ -78,6 +79,22 @@ def _described(bits: list[BitFeature]) -> Features:
     names = tuple(column for _, column in numbers)
     are_bits = all(bit.op == "bit" for bit in bits) and len(names) == len(bits)
     return Features(names, np.array(of_bits, dtype=np.int32), are_bits, same_as=tuple(numbers))
+
+
+def _places(reader: InputReader) -> Features | None:
+    """Pixels and cells that bits themselves name, as those of a union do; None where none do.
+
+    Grids of several booleanizers are no image, so these are columns.
+    """
+    bits = reader.bit_features
+    if isinstance(reader.booleanizer, ImageUnion):
+        bits = reader.booleanizer.describe()
+    places = [place_of(bit) for bit in bits or ()]
+    if not places or None in places:
+        return None
+    numbers: dict[str, int] = {}
+    of_bits = [numbers.setdefault(str(place), len(numbers)) for place in places]
+    return Features(tuple(numbers), np.array(of_bits, dtype=np.int32), same_as=tuple(numbers))
 
 
 def _pixels(reader: InputReader) -> Features:

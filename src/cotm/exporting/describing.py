@@ -14,6 +14,7 @@ from ..booleanize import (
     EdgeThermometer,
     GradientHistogram,
     ImageThermometer,
+    ImageUnion,
     SequenceBooleanizer,
 )
 from ..booleanize.base import TableBooleanizer
@@ -197,6 +198,11 @@ def _raw_input(reader: InputReader) -> TableInput | ImageInput:
         raise ValueError(
             f"booleanize={booleanizer!r:.200} reads texts or sequences, which no format "
             "does; export the model behind it with inputs='bits'"
+        )
+    if isinstance(booleanizer, ImageUnion):
+        raise ValueError(
+            "an ImageUnion reads images in several ways at once, which no format does yet; export "
+            "the model behind it with inputs='bits'"
         )
     if isinstance(booleanizer, TableBooleanizer):
         return _table_input(booleanizer, reader)

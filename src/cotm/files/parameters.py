@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ..augmentation import Augmentation
 from ..backends import check_backend
@@ -149,7 +150,7 @@ def decode_parameters(kind: Any, encoded: dict[str, Any], booleanizer: Any) -> d
     check_settings(parameters)
     if parameters["booleanize"] == _FITTED:
         expect(booleanizer is not None, "its booleanizer is missing")
-        parameters["booleanize"] = type(booleanizer)(**booleanizer.get_params())
+        parameters["booleanize"] = clone(booleanizer)
     return parameters
 
 

@@ -176,7 +176,7 @@ def _summarising(reader: InputReader) -> Any:
     if reader.reads_images and isinstance(given, str | ImageThermometer):
         # Every channel is a column, and every pixel a row.
         return Thermometer((ImageThermometer() if isinstance(given, str) else given).n_bits)
-    if reader.reads_images and isinstance(given, ImageBooleanizer):
+    if reader.reads_images and isinstance(given, ImageBooleanizer) and not given.learns_pixels:
         return None
     raise ValueError(
         f"booleanize={given!r:.200} learns from all of X at once, but X comes in parts; fit it on "

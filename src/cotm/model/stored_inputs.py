@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.base import clone
 
-from ..booleanize import AdaptiveGaussianThreshold, Booleanizer, bit_features_of
+from ..booleanize import Booleanizer, bit_features_of
 from ..booleanize.base import TableBooleanizer
 from ..booleanize.frames import names_message
 from ..core.examples import Examples, as_examples
@@ -110,7 +110,7 @@ def _booleanizer(reader: InputReader, batches: _Checked) -> Any:
     automatic = isinstance(wanted, str)
     if reader.reads_images:
         learned = _image_booleanizer(reader, batches) if automatic else clone(wanted)
-        if learned is not None and type(learned) is not AdaptiveGaussianThreshold:
+        if learned is not None and getattr(learned, "learns_pixels", True):
             raise _cannot(type(learned).__name__)
         for X, _ in batches():
             return learned if learned is None else learned.fit(X)  # it learns nothing but sizes

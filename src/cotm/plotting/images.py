@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..booleanize import ImageUnion
 from ..rules import Rule
 from .drawing import AGAINST, Display, diverging, pyplot
 
@@ -44,6 +45,11 @@ class ClausesDisplay(Display):
     ) -> ClausesDisplay:
         """The strongest clauses of a fitted classifier of images."""
         _require_images(estimator)
+        if isinstance(estimator.booleanizer_, ImageUnion):
+            raise ValueError(
+                "clauses on the bits of an ImageUnion look at several grids at once, which no one "
+                "picture has; see RulesDisplay"
+            )
         found = estimator.rules(label=label, top=top)
         grid = estimator.machine_.spec.grid
         memory = estimator.memory_

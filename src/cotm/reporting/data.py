@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..booleanize import SequenceBooleanizer, is_own
+from ..booleanize import ImageUnion, SequenceBooleanizer, is_own
 from ..core.checks import check_integer
 from ..explaining.explaining import joint_features
 from ..exporting.description import Description, plain
@@ -133,7 +133,7 @@ def _export(description: Description, names: Sequence[str] | None) -> dict[str, 
 
 def _reads_raw(classifier: Any) -> bool:
     booleanizer = classifier.booleanizer_
-    own = is_own(booleanizer) and not isinstance(booleanizer, SequenceBooleanizer)
+    own = is_own(booleanizer) and not isinstance(booleanizer, SequenceBooleanizer | ImageUnion)
     return booleanizer is None or own
 
 

@@ -240,6 +240,17 @@ def _is_ordered(feature: BitFeature) -> bool:
     return feature.op in _ORDERS and isinstance(feature.value, int | float)
 
 
+def _is_in_words(feature: BitFeature) -> bool:
+    """Whether a threshold is a date or a quantile, which no other number lies above or below."""
+    if type(feature.value) is int and feature.value == 0 and feature.text:
+        return True  # the quantile 0
+    try:
+        float(feature.value_text)
+    except ValueError:
+        return True
+    return False
+
+
 def _cut(feature: BitFeature) -> tuple[Any, bool]:
     """Where a comparison divides the values; what equals the value lies below it but for ``<``."""
     return feature.value, feature.op != "<"
@@ -258,8 +269,8 @@ def columns_of(
     ``names`` are those of all columns, also of such that have no bits.
 
     Columns are told apart by number where they have one. Bits that test a column in different
-    ways, which no booleanizer of cotm does, are taken for different columns: nothing is known of
-    what they have in common.
+    ways, as several booleanizers of an image do by numbers and by its quantiles, are taken for
+    different columns: nothing is known of what they have in common.
     """
     families: dict[Hashable, set[Hashable]] = {}
     numbers: dict[str, set[int | None]] = {}
@@ -287,7 +298,7 @@ def columns_of(
 def _family(feature: BitFeature) -> Hashable:
     """The way in which a bit tests its column; bits of one family have cases in common."""
     if _is_ordered(feature):
-        return "threshold"
+        return "words" if _is_in_words(feature) else "threshold"
     if feature.op in ("=", "missing"):
         return feature.op
     return feature.op, feature.value

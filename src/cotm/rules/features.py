@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ..booleanize import BitFeature
+from ..booleanize.descriptions import placed
 
 
 def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list[BitFeature]:
@@ -45,11 +45,11 @@ def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list
         channels = described
     is_plane = grid.depth > 1 or grid.height > 1
     pixels = [
-        replace(feature, column=_placed(feature.column, z, y if is_plane else None, x))
+        placed(feature, z, y if is_plane else None, x)
         for z in slices(grid.patch_depth if grid.depth > 1 else 1)
         for y in range(grid.patch_height)
         for x in range(grid.patch_width)
-        for feature in (replace(f, index=None) for f in channels)
+        for feature in channels
     ]
     return places + pixels
 
@@ -57,17 +57,6 @@ def feature_descriptions(model: Any, names: Sequence[str] | None = None) -> list
 def slices(depth: int) -> list[str]:
     """What the names of pixels begin with in each slice of a volume; nothing in an image."""
     return [f"{z}," for z in range(depth)] if depth > 1 else [""]
-
-
-def _placed(column: str, z: str, y: int | None, x: int) -> str:
-    """What a channel at a place of a patch is called: a pixel's, a cell's, or of one dimension."""
-    kind, _, rest = column.partition(" ")
-    if kind.startswith("at("):
-        return column  # of a window, which says where in it
-    if kind not in ("pixel", "cell"):
-        kind, rest = "pixel", column
-    place = f"at({x})" if y is None else f"{kind}({z}{y},{x})"
-    return f"{place} {rest}".rstrip()
 
 
 def _bits(names: Iterable[Any]) -> list[BitFeature]:

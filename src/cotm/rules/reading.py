@@ -56,12 +56,24 @@ def _column_of(test: ParsedTest, columns: Sequence[Column]) -> int:
             f"no bit of the model tests {test.column!r:.200}; there are "
             f"{', '.join(map(repr, known))[:200]}"
         )
+    if len({columns[place].index for place in places}) == 1:
+        # Bits that test one column in different ways: the text says in which.
+        return next((place for place in places if _says(test, columns[place])), places[0])
     if len(places) > 1:
         raise ValueError(
             f"several columns are called {test.column!r}; name one by its number, as in "
             f"{test.column}[{columns[places[0]].index}]"
         )
     return places[0]
+
+
+def _says(test: ParsedTest, column: Column) -> bool:
+    """Whether a column has what a test compares it with."""
+    try:
+        _cases(test, column)
+    except ValueError:
+        return False
+    return True
 
 
 def _cases(test: ParsedTest, column: Column) -> int:
