@@ -7,8 +7,17 @@ import numpy as np
 import pytest
 from test_experiments import reproduce, small_images
 
-from cotm import Augmentation, CoTMClassifier, join, load
-from cotm.experiments import composites, records
+from cotm import (
+    Augmentation,
+    CoTMClassifier,
+    EdgeThermometer,
+    GradientHistogram,
+    ImageThermometer,
+    ImageUnion,
+    join,
+    load,
+)
+from cotm.experiments import composites, records, runs
 
 
 def few_images():
@@ -59,6 +68,53 @@ def test_records_of_one_data_set_and_size(tmp_path, monkeypatch):
     assert code != 0 and "no record with 21 clauses; there are 2, 20, 200" in output
 
 
+def test_records_of_mirror_images_and_of_all_bits(tmp_path, monkeypatch):
+    settings = {"T": 500, "s": 50.0, "tolerance": 20, "forgetting": "sampled"}
+    chosen = tuple(
+        records.Record(n, 4, settings, bits="all", mirrored=mirrored)
+        for n, mirrored in ((20, True), (21, False))
+    )
+    collection = dataclasses.replace(records.COLLECTIONS["mnist"], load=few_images, records=chosen)
+    monkeypatch.setattr(records, "COLLECTIONS", {"mnist": collection})
+    trained = {}
+    train = runs.Runs.train
+
+    def watched(self, run, *, verbose):
+        trained[run.parameters["n_clauses"]] = run
+        return train(self, run, verbose=verbose)
+
+    monkeypatch.setattr(runs.Runs, "train", watched)
+    for n in (20, 21):  # --quick trains the first record alone
+        code, output = reproduce(tmp_path, "records-mnist", "--quick", "--clauses", str(n))
+        assert code == 0, output
+    rows = np.random.default_rng(0).permutation(100)
+    X, y, X_test, y_test = few_images()
+    X, y = X[rows], y[rows]
+    run = trained[20]
+    np.testing.assert_array_equal(run.data[0], [*X, *np.flip(X, axis=2)])
+    np.testing.assert_array_equal(run.data[1], [*y, *y])
+    np.testing.assert_array_equal(run.data[2], X_test)
+    assert run.data_name == "mnist, all, with mirror images"
+    assert run.settings()["rows"] == [200, 20] and run.parameters["patch_shape"] == (1, 1)
+    assert trained[21].data_name == "mnist, all" and len(trained[21].data[0]) == 100
+    (path,) = (tmp_path / "runs").glob("mnist-20-*.json")
+    found = [epoch["test_accuracy"] for epoch in json.loads(path.read_text())["epochs"]]
+    by_hand = []
+    CoTMClassifier(
+        20,
+        **settings,
+        preset="paper",
+        epochs=4,
+        random_state=1,
+        patch_shape=(1, 1),
+        booleanize=ImageUnion([EdgeThermometer(), GradientHistogram(step=1), ImageThermometer(8)]),
+        callbacks=[lambda model, record: by_hand.append(model.score(X_test, y_test))],
+    ).fit(np.concatenate([X, X[:, :, ::-1]]), np.concatenate([y, y]))
+    assert found == by_hand and len({*found}) > 1
+    table = (tmp_path / "records-mnist-quick" / "table.md").read_text()
+    assert "all, with mirror images" in table
+
+
 def test_composites(tmp_path, monkeypatch):
     """Members are trained once; the composite is what they are joined to."""
     team = dataclasses.replace(composites.TEAMS["mnist"], load=few_images)
@@ -84,6 +140,7 @@ def test_every_record_can_be_made():
         assert sizes == sorted(sizes), name
         for record in collection.records:
             model = CoTMClassifier(record.n_clauses, **record.settings)
+            assert not (record.mirrored and collection.is_text)
             if record.augment:
                 Augmentation(**record.augment).changes()
             rng = np.random.default_rng(0)

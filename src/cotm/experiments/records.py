@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..augmentation import Augmentation
-from ..booleanize import EdgeThermometer, GradientHistogram
+from ..booleanize import EdgeThermometer, GradientHistogram, ImageThermometer, ImageUnion
 from ..booleanize.text import SetOfWords
 from ..datasets import load_cifar10, load_fashion_mnist, load_imdb, load_kmnist, load_mnist
 from .report import BLUE, GREY, Report
@@ -26,7 +26,11 @@ _VOTING = 10
 
 _GRADED: dict[str, Any] = {"forgetting": "sampled", "include_depth": 26}
 #: What images become bits by.
-_BITS: dict[str, Any] = {"edges": EdgeThermometer(), "gradients": GradientHistogram()}
+_BITS: dict[str, Any] = {
+    "edges": EdgeThermometer(),
+    "gradients": GradientHistogram(),
+    "all": ImageUnion([EdgeThermometer(), GradientHistogram(step=1), ImageThermometer(8)]),
+}
 #: On the 76 planes of a gray image; T grows with the clauses.
 _IMAGES = {**_GRADED, "tolerance": 200, "growth_limit": 200, "s": 1500.0, "e": 0.4}
 _GRADIENTS = {**_GRADED, "tolerance": 100, "growth_limit": 100, "s": 700.0, "e": 0.4}
@@ -42,6 +46,7 @@ class Record:
     settings: dict[str, Any]  # of the classifier
     augment: dict[str, Any] | None = None  # parameters of Augmentation
     bits: str = "edges"  # of images, see _BITS
+    mirrored: bool = False  # whether mirror images are trained on after the images, as more rows
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,8 @@ def _gradients(n_clauses: int, T: int, epochs: int, augment: dict[str, Any]) -> 
     return Record(n_clauses, epochs, {**_GRADIENTS, "T": T}, augment, "gradients")
 
 
+#: What says so in settings and notes.
+_MIRRORED = "with mirror images"
 _FLIP = {"flip": True}
 _SHIFT = {"shift": 1}
 _MOVED = {"shift": 1, "rotate": 8, "zoom": 0.06}
@@ -127,7 +134,8 @@ def run(runs: Runs, report: Report, *, names: tuple[str, ...] = tuple(COLLECTION
             rows.append(_row(runs, name, collection, record, data))
     notes = [
         "Images as levels and edges (`EdgeThermometer`) or as gradients of cells "
-        "(`GradientHistogram`), looked at as a whole; "
+        "(`GradientHistogram`), or as both beside gray levels (`ImageUnion`), looked at as a "
+        "whole; "
         f"texts as the {_WORDS['n_features']:,} words and phrases of up to "
         f"{_WORDS['n_grams']} words that tell the classes apart best.",
         f"Test %: the mean of single states over the last quarter of the epochs; voting %: the "
@@ -137,6 +145,7 @@ def run(runs: Runs, report: Report, *, names: tuple[str, ...] = tuple(COLLECTION
             f"{name}, {record.n_clauses:,} clauses: {record.settings}"
             + ("" if COLLECTIONS[name].is_text else f", {record.bits}")
             + (f", {record.augment}" if record.augment else "")
+            + (f", {_MIRRORED}" if record.mirrored else "")
             for name in dict.fromkeys(row["data"] for row in rows)
             for record in COLLECTIONS[name].records
         ),
@@ -189,6 +198,9 @@ def _row(
     if record.augment:
         objects["augment"] = Augmentation(**record.augment)
         data_name += f", {record.augment}"
+    if record.mirrored:
+        data = _with_mirror_images(data)
+        data_name += f", {_MIRRORED}"
     curves = runs.train_all(
         {
             seed: Run(
@@ -217,6 +229,12 @@ def _row(
         "s per epoch": float(np.mean(seconds)),
         "published %": collection.published,
     }
+
+
+def _with_mirror_images(data: Data) -> Data:
+    """Training images followed by their mirror images, left to right, with the same labels."""
+    X, y, X_test, y_test = data
+    return np.concatenate([X, X[:, :, ::-1]]), np.concatenate([y, y]), X_test, y_test
 
 
 def _draw(axes: Any, rows: list[dict[str, Any]]) -> None:
