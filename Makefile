@@ -118,7 +118,7 @@ bench-gpu: $(DEVELOPMENT) cuda-tools
 
 # What a user sees of the machine, on CUDA: the tests of behaviour run on COTM_BACKEND.
 BEHAVIOUR := tests/test_machine.py tests/test_rules.py tests/backends/test_reference.py \
-  $(addprefix tests/estimator/test_,classifier.py continuation.py checkpoint.py) \
+  $(addprefix tests/estimator/test_,classifier.py continuation.py checkpoint.py volumes.py) \
   tests/files/test_files.py
 test-cuda: $(DEVELOPMENT) cuda-tools
 	$(VENV)/bin/pytest -n 4 $(addprefix tests/backends/test_,cuda.py cuda_sources.py equality.py)

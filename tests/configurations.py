@@ -46,9 +46,11 @@ def random_grid(rng: np.random.Generator) -> PatchGrid:
     return PatchGrid(height, width, channels, patch_height, patch_width, *strides)
 
 
-def random_volume(rng: np.random.Generator, largest: int = 9) -> PatchGrid:
-    size = [int(v) for v in rng.integers(1, largest + 1, 3)]
-    size[0] = max(size[0], 2)
+def random_volume(
+    rng: np.random.Generator, largest: int = 9, at_least: tuple[int, int, int] = (2, 1, 1)
+) -> PatchGrid:
+    drawn = (int(v) for v in rng.integers(1, largest + 1, 3))
+    size = [max(pair) for pair in zip(drawn, at_least, strict=True)]
     depth, height, width = size
     patch = [int(rng.integers(1, min(length, 5) + 1)) for length in size]
     strides = [int(v) for v in rng.integers(1, 4, 3)]

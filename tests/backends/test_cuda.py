@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
-from configurations import assert_equal, outcome, random_configuration
+from configurations import assert_equal, outcome, random_configuration, random_volume
 from helpers import why_missing
 
 import cotm
@@ -74,14 +74,30 @@ TEAMS = [{"blocks": 2, "threads": 128, "team_warps": 2}, {"threads": 96, "team_w
 @pytest.mark.parametrize("seed", range(160))
 def test_equals_reference(seed, later):
     """Any shape, option and layout."""
-    c = random_configuration(1000 + seed, later=later)
+    compare(random_configuration(1000 + seed, later=later), seed % 4 == 0)
+
+
+def compare(c, beside):
+    """Let the reference and every layout of the kernels make the same of a configuration."""
     expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
-    joins = c.spec.picks >= 0 and c.spec.grid.n_patches == 1
+    joins = c.spec.picks >= 0 and c.spec.grid.is_whole
     for launch in LAUNCHES + joins * TEAMS:
         # Launches of one kind for each configuration: every kernel has to be compiled.
-        with side_by_side() if seed % 4 == 0 else contextlib.nullcontext():
+        with side_by_side() if beside else contextlib.nullcontext():
             backend = CudaBackend(c.spec, c.memory, c.weights, **launch)
         assert_equal(expected, outcome(backend, c), f"{launch}, {c.spec}")
+
+
+#: The least size of volumes, by turns: any; rows of several words; many depths; many rows.
+LEAST = [(2, 1, 1), (2, 1, 33), (2, 2, 70), (40, 1, 1), (3, 34, 2), (7, 8, 9)]
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_volumes_equal_the_reference(seed):
+    """Any shape and option, in batches that are full and not."""
+    grid = random_volume(np.random.default_rng(seed), at_least=LEAST[seed % len(LEAST)])
+    rows = 12 if seed % 5 else 70
+    compare(random_configuration(4000 + seed, rows=rows, grid=grid), seed % 4 == 0)
 
 
 #: Later options, of clauses that are strict, graded, sampled, and all of it.
@@ -99,9 +115,11 @@ LATER = [
 def test_long_training_equals_native(seed, later):
     """From the start through many steps and launches, so that clauses fill and empty."""
     rng = np.random.default_rng(seed)
-    grid = [PatchGrid.flat(70), PatchGrid(6, 7, 2, 3, 2, 1, 2), PatchGrid(1, 90, 1, 1, 5)][seed % 3]
+    volume = PatchGrid(5, 4, 1, 2, 3, 1, 1, depth=6, patch_depth=2, stride_depths=2)
+    images = PatchGrid(6, 7, 2, 3, 2, 1, 2), PatchGrid(1, 90, 1, 1, 5), volume
+    grid = [PatchGrid.flat(70), *images][seed % 4]
     spec = Spec(
-        n=333, m=4, grid=grid, T=20, q=16804, N=[128, 5, 1][seed % 3], sharing=seed % 4 != 3,
+        n=333, m=4, grid=grid, T=20, q=16804, N=[128, 5, 1][seed % 3], sharing=seed % 5 != 3,
         e_scales_type2=seed % 5 == 0, seed=seed, max_literals=6 if seed % 3 == 1 else 0,
         **{"boost_true_positive": seed % 2 == 0, **later},
     )  # fmt: skip
@@ -127,6 +145,9 @@ def test_long_training_equals_native(seed, later):
     assert np.array_equal(pair[0].clause_outputs(data[0]), pair[1].clause_outputs(data[1]))
 
 
+VOLUME = PatchGrid(14, 11, 2, 4, 3, 1, 2, depth=10, patch_depth=3)
+WIDE_VOLUME = PatchGrid(9, 70, 2, 4, 9, 2, 3, depth=7, patch_depth=2, stride_depths=2)
+
 CASES = {
     "images, a warp per clause": dict(n=500, grid=PatchGrid(28, 28, 1, 10, 10)),
     "images, listed": dict(n=9000, grid=PatchGrid(28, 28, 1, 10, 10)),
@@ -139,6 +160,18 @@ CASES = {
     "a column at the last bit": dict(n=300, grid=PatchGrid(6, 32, 1, 2, 2, 1, 3)),
     "columns within a word": dict(n=300, grid=PatchGrid(5, 32, 2, 2, 4, 1, 7)),
     "columns far apart": dict(n=100, grid=PatchGrid(3, 300, 1, 2, 4, 1, 40)),
+    "volumes, a warp per clause": dict(n=500, grid=VOLUME),
+    "volumes, listed": dict(n=9000, grid=VOLUME),
+    "volumes, lists in global memory": dict(n=40_000, grid=VOLUME),
+    "volumes, rows in global memory": dict(n=120_000, grid=VOLUME),
+    "wide volumes": dict(n=300, grid=WIDE_VOLUME),
+    "volumes of many channels": dict(
+        n=300, grid=PatchGrid(12, 13, 24, 5, 4, depth=9, patch_depth=4)
+    ),
+    "volumes with more than 1,024 depths": dict(
+        n=300, grid=PatchGrid(3, 4, 1, 2, 2, depth=1500, patch_depth=3)
+    ),
+    "volumes, plain, a cap": dict(n=400, grid=VOLUME, sharing=False, max_literals=5),
     "flat": dict(n=2000, grid=PatchGrid.flat(784)),
     "text": dict(n=2000, grid=PatchGrid.flat(5000), sparse=True),
     "offsets beyond 16 bits": dict(n=7, grid=PatchGrid.flat(70_001), sparse=True),
@@ -159,9 +192,15 @@ CASES |= {
     "graded images, listed": dict(n=9000, grid=PatchGrid(28, 28, 1, 10, 10), **GRADED),
     "graded wide images": dict(n=300, grid=PatchGrid(40, 70, 2, 6, 9, 2, 3), **GRADED),
     "graded columns within a word": dict(n=300, grid=PatchGrid(5, 32, 2, 2, 4, 1, 7), **GRADED),
+    "graded volumes": dict(n=600, grid=VOLUME, **GRADED),
+    "graded volumes, listed": dict(n=9000, grid=VOLUME, **GRADED),
+    "graded wide volumes": dict(n=300, grid=WIDE_VOLUME, **GRADED),
+    "graded volumes, drawn": dict(n=500, grid=VOLUME, tolerance=9),
     "graded, many outputs": dict(n=64, grid=PatchGrid.flat(50), m=300, **GRADED),
     "graded, drawn": dict(n=500, grid=PatchGrid(28, 28, 1, 10, 10), tolerance=9),
     "strict, sampled": dict(n=2000, grid=PatchGrid.flat(784), picks=65_536 * 150),
+    "strict volumes, sampled": dict(n=800, grid=VOLUME, picks=65_536 * 50),
+    "one patch of many, sampled": dict(n=60, grid=PatchGrid(20, 20, 3, 9, 9, 20, 20), **GRADED),
 }
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from configurations import random_grid, random_volume
 from helpers import why_missing
 
 import cotm
@@ -21,7 +22,7 @@ from cotm import backends
 from cotm.backends.cuda import layout, sources
 from cotm.backends.cuda.layout import BatchLayout, LaunchLayout, Sizes
 from cotm.backends.kinds import CudaKind
-from cotm.core.patches import PatchGrid
+from cotm.core.patches import PatchGrid, patch_features
 from cotm.core.spec import Spec
 
 KERNELS = Path(cotm.__file__).parent / "backends" / "cuda" / "kernels"
@@ -40,7 +41,7 @@ def nvcc():
 
 PLAIN = dict(
     ENTRY="u16", SUM="i32", OUTPUT="u8", SHARED=255, LISTED=0, TEAM_WARPS=1, SEARCHES=1,
-    LONG_ROWS=0, MANY=0, LIMITED=0, HEAVY=0, PLANES=1, SAMPLED=0, BOUNDED=0,
+    VOLUMES=0, LONG_ROWS=0, MANY=0, LIMITED=0, HEAVY=0, PLANES=1, SAMPLED=0, BOUNDED=0,
     ONE_NEGATIVE=0, DROPS=0, QUANTITIES=0, TARGET="u8", SLEEPS=0, PARTLY=0,
 )  # fmt: skip
 WIDE = PLAIN | dict(ENTRY="u32", SUM="i64")
@@ -55,6 +56,10 @@ VARIANTS = [
     WIDE | dict(SAMPLED=1, LISTED=1, SEARCHES=0, BOUNDED=1, SHARED=11, MANY=1),
     PLAIN | dict(RESIDENT=2, THREADS=512),
     PLAIN | dict(RESIDENT=2, THREADS=512, LISTED=1, DROPS=1, LIMITED=1, SHARED=127),
+    PLAIN | dict(VOLUMES=1),
+    WIDE | dict(VOLUMES=1, SHARED=0, LISTED=1, LONG_ROWS=1, SAMPLED=1, BOUNDED=1, SLEEPS=1),
+    PLAIN | dict(VOLUMES=1, OUTPUT="i32", PLANES=5, LONG_ROWS=1),
+    PLAIN | dict(VOLUMES=1, OUTPUT="i32", PLANES=5, SAMPLED=1, LISTED=1, LIMITED=1),
 ]
 
 
@@ -268,6 +273,24 @@ def test_a_search_sees_every_column():
         if width <= 32:  # the kernels then look at one chunk
             assert grid.columns <= batch.lane_columns
         assert (batch.lane_columns - 1) * stride < 32, "starts beyond the word"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_patch_is_found_where_the_kernels_look_for_it(seed):
+    rng = np.random.default_rng(seed)
+    grid = random_volume(rng) if seed % 2 else random_grid(rng)
+    batch = BatchLayout.of(grid)
+    image = rng.integers(0, 2, grid.image_shape, dtype=np.uint8)
+    height, width, channels = grid.image_shape
+    words = np.zeros((channels * height, 1 << batch.pitch_bits), dtype=np.uint8)
+    words[:, :width] = np.moveaxis(image, 2, 0).reshape(-1, width)  # as batch_dense has them
+    assert words.size == batch.words
+    depths, rows, columns = grid.place(np.arange(grid.n_patches))
+    lines = depths * batch.depth_step + rows * grid.stride_rows
+    first = (lines << batch.pitch_bits) + columns * grid.stride_columns
+    found = words.reshape(-1)[first[:, None] + batch.offsets().astype(np.int64)]
+    content = patch_features(image, grid)[:, grid.n_position_features :]
+    np.testing.assert_array_equal(found, content)
 
 
 @pytest.mark.parametrize("features", [50, 784, 5000, 12_800, 59_584, 2**20])

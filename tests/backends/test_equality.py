@@ -11,7 +11,6 @@ from configurations import assert_equal, outcome, random_configuration, random_v
 from helpers import why_missing
 
 import cotm
-from cotm.backends import make_backend
 from cotm.backends.kinds import KINDS
 from cotm.backends.reference import ReferenceBackend
 from cotm.core.examples import Examples
@@ -60,10 +59,6 @@ def test_volumes(kind, seed):
     rows = 12 if seed % 5 else 140  # past two blocks of 64
     grid = random_volume(np.random.default_rng(seed))
     c = random_configuration(3000 + seed, rows=rows, grid=grid)
-    if kind.lacks(c.spec):
-        with pytest.raises(ValueError, match="patches of volumes"):
-            make_backend(kind.name, c.spec, c.memory, c.weights, 1)
-        return
     expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), c)
     assert_equal(expected, outcome(start(kind, c.spec, c.memory, c.weights), c), c.spec)
 
@@ -131,9 +126,11 @@ def test_one_patch_is_a_flat_example(kind, tolerance):
 def test_long_training(kind, seed):
     """From the start through many steps, so that clauses fill, empty and change sides."""
     rng = np.random.default_rng(seed)
-    grid = [PatchGrid.flat(70), PatchGrid(6, 7, 2, 3, 2, 1, 2), PatchGrid(1, 90, 1, 1, 5)][seed % 3]
+    volume = PatchGrid(5, 4, 1, 2, 3, 1, 1, depth=6, patch_depth=2, stride_depths=2)
+    images = PatchGrid(6, 7, 2, 3, 2, 1, 2), PatchGrid(1, 90, 1, 1, 5), volume
+    grid = [PatchGrid.flat(70), *images][seed % 4]
     spec = Spec(
-        n=33, m=4, grid=grid, T=20, q=16804, N=[128, 5, 1][seed % 3], sharing=seed % 4 != 3,
+        n=33, m=4, grid=grid, T=20, q=16804, N=[128, 5, 1][seed % 3], sharing=seed % 5 != 3,
         boost_true_positive=seed % 2 == 0, e_scales_type2=seed % 5 == 0, seed=seed,
         max_literals=6 if seed % 3 == 1 else 0,
     )  # fmt: skip
@@ -218,14 +215,18 @@ def test_equal_and_weightless_clauses(kind):
 
 
 @every_kind
-def test_strides_beyond_the_image(kind):
-    """One patch, whatever the stride."""
+@pytest.mark.parametrize("picks", [-1, 300_000])
+@pytest.mark.parametrize("depths", [(), (2, 1), (2, 2)], ids=str)
+def test_strides_beyond_the_image(kind, depths, picks):
+    """One patch, whatever the stride; or of a volume one for each depth."""
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2, (12, 8, 6, 2), dtype=np.uint8)
     c = next(c for c in (configuration(kind, k) for k in range(20)) if c.spec.m < 100)
+    sampled = {"picks": picks, "boost_true_positive": True}
     found = []
     for strides in ((2**30, 2**30), (8, 6)):
-        spec = dataclasses.replace(c.spec, grid=PatchGrid(8, 6, 2, 3, 4, *strides))
+        grid = PatchGrid(8 // (depths or [1])[0], 6, 2, 3, 4, *strides, *depths)
+        spec = dataclasses.replace(c.spec, grid=grid, **sampled)
         memory = np.full((spec.n, spec.grid.n_literals), -1, np.int8)
         state = memory, start_weights(spec)
         d = dataclasses.replace(c, spec=spec, examples=Examples(bits, spec.grid))
@@ -252,24 +253,29 @@ def test_no_rows(kind):
     Y = rng.integers(0, 2, (30, 3), dtype=np.uint8)
     flat = cotm.Machine(5, 4, **options).fit(X, Y)
     images = cotm.Machine(5, 4, patch_shape=(2, 2), **options).fit(X.reshape(30, 3, 3), Y)
+    volumes = cotm.Machine(5, 4, patch_shape=(2, 1, 1), **options).fit(X.reshape(30, 3, 3, 1), Y)
     for machine, none in (
         (flat, X[:0]),
         (flat, scipy.sparse.csr_array(X[:0])),
         (images, X[:0].reshape(0, 3, 3)),
+        (volumes, X[:0].reshape(0, 3, 3, 1)),
     ):
         assert machine.votes(none).shape == machine.predict(none).shape == (0, 3)
         assert machine.clause_outputs(none).shape == (0, 5)
 
 
 @every_kind
-@pytest.mark.parametrize("images", [False, True])
-def test_machines_train_and_continue_alike(kind, images):
+@pytest.mark.parametrize("tolerance", [1, 4])
+@pytest.mark.parametrize(
+    ("shape", "patch_shape"), [((20,), None), ((4, 5), (2, 3)), ((4, 3, 2), (2, 2, 2))], ids=str
+)
+def test_machines_train_and_continue_alike(kind, shape, patch_shape, tolerance):
     """Above the backends: shuffled passes, weights, average, a snapshot, more passes."""
     rng = np.random.default_rng(2)
-    X = rng.integers(0, 2, (150, 4, 5) if images else (150, 20), dtype=np.uint8)
+    X = rng.integers(0, 2, (150, *shape), dtype=np.uint8)
     Y = rng.integers(0, 2, (150, 3), dtype=np.uint8)
     options = {"T": 15, "s": 3.0, "e": 0.4, "average": 2, "random_state": 9}
-    options["patch_shape"] = (2, 3) if images else None
+    options |= {"patch_shape": patch_shape, "tolerance": tolerance}
     states = []
     for name in ("reference", kind.name):
         machine = cotm.Machine(21, backend=name, **options)

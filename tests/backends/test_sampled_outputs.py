@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.sparse
-from configurations import assert_equal, outcome, random_configuration
+from configurations import assert_equal, outcome, random_configuration, random_volume
 from test_equality import every_kind, start
 from test_reference import naive_literals, naive_speakers, naive_step, small_configurations
 
@@ -29,6 +29,15 @@ def sampled(c, seed, share):
 @pytest.mark.parametrize("seed", range(60))
 def test_random_machines(kind, seed):
     c = random_configuration(5000 + seed)
+    d = sampled(c, seed, [0.0, 0.05, 0.3, 0.8][seed % 4])
+    expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), d)
+    assert_equal(expected, outcome(start(kind, c.spec, c.memory, c.weights), d), c.spec)
+
+
+@every_kind
+@pytest.mark.parametrize("seed", range(16))
+def test_volumes(kind, seed):
+    c = random_configuration(7000 + seed, grid=random_volume(np.random.default_rng(seed)))
     d = sampled(c, seed, [0.0, 0.05, 0.3, 0.8][seed % 4])
     expected = outcome(ReferenceBackend(c.spec, c.memory, c.weights), d)
     assert_equal(expected, outcome(start(kind, c.spec, c.memory, c.weights), d), c.spec)

@@ -49,9 +49,6 @@ class CudaKind(BackendKind):
         except ValueError:
             return False
 
-    def lacks(self, spec: Spec) -> str | None:
-        return "patches of volumes" if spec.grid.depth > 1 else None
-
     def gains(self, work: Work | None) -> bool:
         if work is None:
             return False

@@ -70,7 +70,8 @@ def sliced(index: int, layout: BatchLayout, data: DeviceExamples, order: NDArray
     batches = cp.empty((-(-count // BATCH), layout.words), dtype=np.uint32)
     size = np.uint32(count)
     if data.packed is not None:
-        shape = (grid.width, grid.height, grid.channels, layout.pitch_bits)
+        height, width, channels = grid.image_shape
+        shape = (width, height, channels, layout.pitch_bits)
         threads = 32 * len(batches) * data.packed.shape[1]
         device.launch(
             index, "batch_dense", threads, data.packed, rows, size, *map(np.uint32, shape), batches

@@ -15,7 +15,7 @@ from ...core.spec import Spec
 from .sources import CONSTANTS, PARTS, STRUCTS
 
 BATCH = CONSTANTS["kBatch"]
-HEAD, PATCH = STRUCTS["Head"], STRUCTS["Patch"]
+HEAD, DEPTHS, PATCH = (STRUCTS[name] for name in ("Head", "Depths", "Patch"))
 _WORD = 4  # bytes
 _MOST_THREADS = 1024
 #: Clauses of a block: the fewest that are worth one, and how many want more than 512 threads,
@@ -59,12 +59,12 @@ class BatchLayout:
 
     @property
     def bits(self) -> int:
-        return self.grid.height * self.grid.width * self.grid.channels
+        return self.rows * self.grid.width
 
     @property
     def rows(self) -> int:
-        """Rows of pixels, of all channels."""
-        return self.grid.height * self.grid.channels
+        """Rows of pixels, of all slices and channels."""
+        return self.grid.depth * self.grid.height * self.grid.channels
 
     @property
     def words(self) -> int:
@@ -76,7 +76,12 @@ class BatchLayout:
 
     @property
     def image_words(self) -> int:
-        return self.rows * self.row_words if self.grid.n_patches > 1 else 0
+        return 0 if self.grid.is_whole else self.rows * self.row_words
+
+    @property
+    def depth_step(self) -> int:
+        """Rows of pixels from a depth of patches to the next."""
+        return min(self.grid.stride_depths, self.grid.depth) * self.grid.height
 
     @property
     def lane_columns(self) -> int:
@@ -86,8 +91,10 @@ class BatchLayout:
     def offsets(self) -> NDArray[np.uint32]:
         """Words between a patch's first bit and each of its bits, in the features' order."""
         grid = self.grid
-        row, column, channel = np.indices((grid.patch_height, grid.patch_width, grid.channels))
-        offsets = ((channel * grid.height + row) << self.pitch_bits) + column
+        patch = grid.patch_depth, grid.patch_height, grid.patch_width, grid.channels
+        depth, row, column, channel = np.indices(patch)
+        rows = (channel * grid.depth + depth) * grid.height + row
+        offsets = (rows << self.pitch_bits) + column
         return offsets.reshape(-1).astype(np.uint32)
 
 
@@ -104,6 +111,7 @@ class Sizes:
     content: int  # features of a patch's content
     planes: int  # bits of what a clause says
     misses: int  # bytes of a graded clause's misses of position literals
+    depths: int  # bytes of a strict clause's window in depth
     unit_words: int  # a bit per literal of a row of bit planes; 0 where rows hold bytes
     counts: bool  # whether training counts misses, and leaves lists behind that are out of date
 
@@ -122,9 +130,10 @@ class Sizes:
             image=layout.image_words,
             content=len(offsets),
             planes=spec.most.bit_length() if spec.tolerance > 1 else 1,
-            misses=_WORD * (grid.rows + grid.columns) if spec.tolerance > 1 else 0,
+            misses=_WORD * (grid.depths * grid.rows + grid.columns) if spec.tolerance > 1 else 0,
+            depths=DEPTHS.itemsize if grid.depths > 1 and spec.tolerance == 1 else 0,
             unit_words=unit_words,
-            counts=sampled and grid.n_patches == 1,
+            counts=sampled and grid.is_whole,
         )
 
     @property

@@ -19,6 +19,7 @@ struct Clauses {
   Entry* lists;
   Head* heads;
   u32* misses;
+  Depths* depths;
   const u32* offsets;
 };
 
@@ -38,9 +39,44 @@ __device__ __forceinline__ u32 divide(u32 a, u32 b, u32 inverse) {
   return a - quotient * b >= b ? quotient + 1 : quotient;
 }
 
+// A row of patches: at which depth of a volume it lies, and which row it is there.
+struct Line {
+  u32 depth, row;
+};
+
+// By its number among those of all depths.
+__device__ __forceinline__ Line line_at(const Machine& machine, u32 number) {
+  if constexpr (!kVolumes) return {0, number};
+  const u32 depth = divide(number, machine.grid_rows, machine.inverse_rows);
+  return {depth, number - depth * machine.grid_rows};
+}
+
+// The row of pixels at which it begins.
+__device__ __forceinline__ u32 pixel_row(const Machine& machine, const Line& line) {
+  const u32 row = line.row * machine.stride_rows;
+  return kVolumes ? line.depth * machine.depth_step + row : row;
+}
+
 // Words of a batch before the first bit of a patch.
-__device__ __forceinline__ u32 patch_offset(const Machine& machine, u32 row, u32 column) {
-  return (row * machine.stride_rows << machine.pitch_bits) + column * machine.stride_columns;
+__device__ __forceinline__ u32 patch_offset(const Machine& machine, const Line& line, u32 column) {
+  return (pixel_row(machine, line) << machine.pitch_bits) + column * machine.stride_columns;
+}
+
+__device__ __forceinline__ Depths depths_of(const Clauses& clauses, u32 local) {
+  if constexpr (kDeep) return clauses.depths[local];
+  return {};
+}
+
+// How many rows of patches a clause's window has, and one of them by its number there.
+__device__ __forceinline__ u32 count_lines(const Head& head, const Depths& depths) {
+  return kDeep ? depths.count * head.rows : head.rows;
+}
+
+__device__ __forceinline__ Line line_of(const Machine& machine, const Head& head,
+                                        const Depths& depths, u32 number) {
+  if constexpr (!kDeep) return line_at(machine, head.row + number);
+  const u32 depth = divide(number, head.rows, depths.inverse);
+  return {depths.first + depth, head.row + number - depth * head.rows};
 }
 
 // The examples of `alive` on which a clause fires, from the words of their batch; the same in all
@@ -48,9 +84,10 @@ __device__ __forceinline__ u32 patch_offset(const Machine& machine, u32 row, u32
 __device__ __forceinline__ u32 match(const Machine& machine, const Clauses& clauses, u32 local,
                                      const u32* words, u32 alive) {
   const Head head = clauses.heads[local];
+  const Depths depths = depths_of(clauses, local);
   const Entry* set = list_of(machine, clauses, local, false);
   const Entry* negated = list_of(machine, clauses, local, true);
-  const u32 patches = kSearches ? head.rows * head.columns : 1;
+  const u32 patches = kSearches ? count_lines(head, depths) * head.columns : 1;
   const u32 width = patches > 16 ? 32 : patches > 1 ? 1u << (32 - __clz(patches - 1)) : 1;
   u32 all = 0;
 #pragma unroll 1
@@ -62,7 +99,7 @@ __device__ __forceinline__ u32 match(const Machine& machine, const Clauses& clau
     if (kSearches) {
       const u32 row = inside ? divide(patch, head.columns, head.inverse) : 0;
       const u32 column = inside ? patch - row * head.columns : 0;
-      base += patch_offset(machine, head.row + row, head.column + column);
+      base += patch_offset(machine, line_of(machine, head, depths, row), head.column + column);
     }
     if (width == 32) {
       bool alive_somewhere = true;
@@ -101,13 +138,14 @@ __device__ __forceinline__ u32 search(const Machine& machine, const Clauses& cla
                                       const u32* image, const Head& head, u32 chunks, u32 first) {
   const Entry* set = list_of(machine, clauses, local, false);
   const Entry* negated = list_of(machine, clauses, local, true);
+  const Depths depths = depths_of(clauses, local);
   const u32 length = head.set + head.negated;
-  const u32 passes = min(32u, head.rows * chunks - first);
+  const u32 passes = min(32u, count_lines(head, depths) * chunks - first);
   const auto place = [&](u32 pass, u32& y, u32& x) {
     const u32 row = kLongRows ? (first + pass) / chunks : first + pass;
     x = (head.column + (first + pass - row * chunks) * machine.lane_columns) *
         machine.stride_columns;
-    y = (head.row + row) * machine.stride_rows;
+    y = pixel_row(machine, line_of(machine, head, depths, row));
   };
   u32 mine = 0, y, x;
   if (lane_index() < passes) {
@@ -151,7 +189,8 @@ __device__ __forceinline__ bool fires_on(const Machine& machine, const Clauses& 
                                          const u32* image) {
   const Head head = clauses.heads[local];
   if (head.rows == 0 || head.columns == 0) return false;
-  const u32 chunks = chunks_of(machine, head), passes = head.rows * chunks;
+  const u32 chunks = chunks_of(machine, head);
+  const u32 passes = count_lines(head, depths_of(clauses, local)) * chunks;
 #pragma unroll 1
   for (u32 first = 0; first < passes; first += 32) {
     if (__any_sync(kAll, search(machine, clauses, local, image, head, chunks, first))) return true;
@@ -176,6 +215,11 @@ struct Included {
 
 __device__ __forceinline__ u32 row_features(const Machine& machine) {
   return machine.grid_rows - 1;
+}
+
+// Features of the depth come before those of the row.
+__device__ __forceinline__ u32 depth_features(const Machine& machine) {
+  return kVolumes ? machine.grid_depths - 1 : 0;
 }
 
 // Words that hold a bit of every feature of a patch.
@@ -208,23 +252,47 @@ __device__ __forceinline__ u32 count_placed(const Machine& machine, const u32* r
   return warp_reduce<kSum>(placed);
 }
 
+// How many included literals of one axis a place on it misses. Of the position features of an axis,
+// which are `count` from `first` on, number t is 1 where a patch lies beyond t.
+__device__ __forceinline__ u32 axis_misses(const Machine& machine, const u32* row, u32 place,
+                                           u32 first, u32 count) {
+  u32 missed = 0;
+#pragma unroll 1
+  for (u32 t = 0; t < count; ++t) {
+    const Included included = included_position(machine, row, first + t);
+    missed += place > t ? included.within : included.beyond;
+  }
+  return missed;
+}
+
 // Counts the included position literals that patches of each row, and of each column, miss.
-// Position feature t of the rows or of the columns is 1 where a patch lies beyond t.
 __device__ __forceinline__ void count_misses(const Machine& machine, const u32* row, u32* misses) {
-  const u32 rows = machine.grid_rows, of_rows = row_features(machine);
+  const u32 lines = machine.grid_lines, of_rows = row_features(machine);
+  const u32 of_depths = depth_features(machine), before_columns = of_depths + of_rows;
 #pragma unroll 1
-  for (u32 k = lane_index(); k < rows + machine.grid_columns; k += 32) {
-    const bool is_row = k < rows;
-    const u32 place = is_row ? k : k - rows, first = is_row ? 0 : of_rows;
-    const u32 count = is_row ? of_rows : machine.positions - of_rows;
-    u32 missed = 0;
-#pragma unroll 1
-    for (u32 t = 0; t < count; ++t) {
-      const Included included = included_position(machine, row, first + t);
-      missed += place > t ? included.within : included.beyond;
-    }
+  for (u32 k = lane_index(); k < lines + machine.grid_columns; k += 32) {
+    const bool is_row = k < lines;
+    const Line line = line_at(machine, k);
+    const u32 place = is_row ? line.row : k - lines, first = is_row ? of_depths : before_columns;
+    const u32 count = is_row ? of_rows : machine.positions - before_columns;
+    u32 missed = axis_misses(machine, row, place, first, count);
+    if (kVolumes && is_row) missed += axis_misses(machine, row, line.depth, 0, of_depths);
     misses[k] = missed;
   }
+}
+
+// The depths that a clause's included position literals leave.
+__device__ __forceinline__ Depths narrow_depths(const Machine& machine, const u32* row) {
+  const i32 of_depths = static_cast<i32>(depth_features(machine));
+  i32 front = 0, back = -of_depths;  // the latter negative, so that both are maxima
+#pragma unroll 1
+  for (i32 t = static_cast<i32>(lane_index()); t < of_depths; t += 32) {
+    const auto [beyond, within] = included_position(machine, row, static_cast<u32>(t));
+    if (beyond) front = max(front, t + 1);
+    if (within) back = max(back, -t);
+  }
+  front = warp_reduce<kMax>(front), back = warp_reduce<kMax>(back);
+  return {static_cast<u32>(front), static_cast<u32>(max(0, 1 - back - front)), 0};
 }
 
 // Sets a clause's window to the patches that its included position literals leave.
@@ -232,11 +300,13 @@ __device__ __forceinline__ void narrow_window(const Machine& machine, const u32*
   const i32 of_rows = static_cast<i32>(row_features(machine));
   // Bounds of the window; the upper ones negative, so that all are maxima.
   i32 top = 0, left = 0, bottom = -of_rows, right = 1 - static_cast<i32>(machine.grid_columns);
+  const u32 before = depth_features(machine);
 #pragma unroll 1
-  for (u32 f = lane_index(); f < machine.positions; f += 32) {
+  for (u32 f = before + lane_index(); f < machine.positions; f += 32) {
     const auto [beyond, within] = included_position(machine, row, f);
-    const bool of_row = static_cast<i32>(f) < of_rows;
-    const i32 t = of_row ? static_cast<i32>(f) : static_cast<i32>(f) - of_rows;
+    const i32 place = static_cast<i32>(f - before);
+    const bool of_row = place < of_rows;
+    const i32 t = of_row ? place : place - of_rows;
     if (of_row && beyond) top = max(top, t + 1);
     if (of_row && within) bottom = max(bottom, -t);
     if (!of_row && beyond) left = max(left, t + 1);
@@ -250,18 +320,30 @@ __device__ __forceinline__ void narrow_window(const Machine& machine, const u32*
   head.columns = static_cast<u32>(max(0, 1 - right - left));
 }
 
+// The head of a clause with lists of these lengths, whose window is everything.
+__device__ __forceinline__ Head whole_head(const Machine& machine, const u32 (&length)[2]) {
+  const u32 rows = kGraded ? machine.grid_lines : machine.grid_rows;
+  return {0, rows, 0, machine.grid_columns, 0, length[0], length[1], 0};
+}
+
 // Completes lists and head of a clause after changes. Lists are padded with an entry they have,
 // which changes no AND; what counts literals stops before.
 __device__ __forceinline__ void finish_lists(const Machine& machine, const Clauses& clauses,
-                                             u32 local, Head& head, bool window_changed) {
+                                             u32 local, Head head, bool window_changed) {
   __syncwarp();
   if (kSearches && window_changed) {
     const u32* row = row_of(machine, clauses, local);
     if (kGraded) {
       count_misses(machine, row,
-                   clauses.misses + u64{local} * (machine.grid_rows + machine.grid_columns));
+                   clauses.misses + u64{local} * (machine.grid_lines + machine.grid_columns));
     } else {
       narrow_window(machine, row, head);
+    }
+    if constexpr (kDeep) {
+      Depths depths = narrow_depths(machine, row);
+      if (!depths.count) head.rows = 0;
+      depths.inverse = head.rows ? kAll / head.rows : 0;
+      if (lane_index() == 0) clauses.depths[local] = depths;
     }
     if (kGraded || kBounded) head.others = count_placed(machine, row);
     head.inverse = head.columns ? kAll / head.columns : 0;
@@ -300,8 +382,7 @@ __device__ __forceinline__ void rebuild(const Machine& machine, const Clauses& c
       length[j % 2] += __popc(lanes);
     }
   }
-  Head head = {0, machine.grid_rows, 0, machine.grid_columns, 0, length[0], length[1], 0};
-  finish_lists(machine, clauses, local, head, true);
+  finish_lists(machine, clauses, local, whole_head(machine, length), true);
 }
 
 // Adds a literal to a clause's lists, or takes it away; the same arguments in all lanes.

@@ -243,7 +243,7 @@ __device__ __forceinline__ u32 give_feedback(const Trainer& t, const Team& team,
   const Machine& machine = t.machine;
   const u32 turn = t.turn, next = turn + 1;
   Feedback feedback = {
-      t.fires(local, turn), 0, 0, t.words_of(turn), 1u << turn % kBatch, 0, 0, true, nullptr};
+      t.fires(local, turn), 0, 0, t.words_of(turn), 1u << turn % kBatch, 0, 0, 0, true, nullptr};
   const u32 type = gather_feedback(t, local, feedback);
   if (feedback.type1 + feedback.type2 == 0) return 0;
   __syncwarp();
@@ -253,9 +253,11 @@ __device__ __forceinline__ u32 give_feedback(const Trainer& t, const Team& team,
   }
   if (kSearches && feedback.fires) {
     const Patch patch = kListed ? draw_patch(t, local) : t.slots[local];
-    feedback.row = patch.row;
+    const Line line = line_at(machine, patch.row);
+    feedback.depth = line.depth;
+    feedback.row = line.row;
     feedback.column = patch.column;
-    feedback.base += patch_offset(machine, patch.row, patch.column);
+    feedback.base += patch_offset(machine, line, patch.column);
   }
   const bool has_next = next < t.task.count;
   u32 changes, said_next = 0;

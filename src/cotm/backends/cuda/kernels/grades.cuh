@@ -112,7 +112,7 @@ __device__ __forceinline__ void set_all(Grades& grades, u32 number) {
 
 __device__ __forceinline__ const u32* misses_of(const Machine& machine, const Clauses& clauses,
                                                 u32 local) {
-  return clauses.misses + u64{local} * (machine.grid_rows + machine.grid_columns);
+  return clauses.misses + u64{local} * (machine.grid_lines + machine.grid_columns);
 }
 
 // The most a clause says of any patch of the 32 images of a batch; a lane for each patch.
@@ -126,8 +126,8 @@ __device__ __forceinline__ Grades grade_images(const Machine& machine, const Cla
   for (u32 first = 0; first < patches; first += 32) {
     const u32 patch = min(first + lane_index(), patches - 1);
     const u32 row = divide(patch, head.columns, head.inverse), column = patch - row * head.columns;
-    const u32 missed = misses[row] + misses[machine.grid_rows + column];
-    const u32* base = words + patch_offset(machine, row, column);
+    const u32 missed = misses[row] + misses[machine.grid_lines + column];
+    const u32* base = words + patch_offset(machine, line_at(machine, row), column);
     u32 found = missed < most ? alive : 0;
     Grades grades;
     set_all(grades, missed < most ? most - missed : 0);
@@ -173,14 +173,14 @@ __device__ __forceinline__ Grades grade_passes(const Machine& machine, const Cla
   const u32 pass = min(first + lane_index(), head.rows * chunks - 1);
   const u32 row = kLongRows ? pass / chunks : pass;
   const u32 column = (pass - row * chunks) * machine.lane_columns;
-  const u32 y = row * machine.stride_rows, x = column * machine.stride_columns;
+  const u32 y = pixel_row(machine, line_at(machine, row)), x = column * machine.stride_columns;
   const u32 here = min(machine.lane_columns, head.columns - column);
   const bool inside = first + lane_index() < head.rows * chunks;
   Grades grades = {};
   u32 alive = 0;
 #pragma unroll 1
   for (u32 c = 0; c < machine.lane_columns; ++c) {
-    const u32 missed = c < here ? misses[row] + misses[machine.grid_rows + column + c] : most;
+    const u32 missed = c < here ? misses[row] + misses[machine.grid_lines + column + c] : most;
     if (!inside || missed >= most) continue;
     const u32 place = c * machine.stride_columns;
     alive |= 1u << place;
@@ -285,7 +285,8 @@ __device__ __forceinline__ u32 search_grade(const Machine& machine, const Clause
 __device__ __forceinline__ Patch choose_patch(const Machine& machine, const Clauses& clauses,
                                               u32 local, const u32* image, u32 number, u32 draw) {
   const Head head = clauses.heads[local];
-  const u32 chunks = chunks_of(machine, head), passes = head.rows * chunks;
+  const Depths depths = depths_of(clauses, local);
+  const u32 chunks = chunks_of(machine, head), passes = count_lines(head, depths) * chunks;
   u32 total = 0, rank = 0, found = 0, up_to = 0, first = 0;
   // Counts, and then finds the one that was drawn. Up to 32 passes are searched only once.
 #pragma unroll 1
@@ -317,6 +318,9 @@ __device__ __forceinline__ Patch choose_patch(const Machine& machine, const Clau
   const bool hit = (found >> lane_index() & 1) && __popc(found & lanes_below()) == rank;
   const u32 bit = __ffs(__ballot_sync(kAll, hit)) - 1;
   const u32 index = first + pass, row = kLongRows ? index / chunks : index;
-  return {head.row + row, head.column + (index - row * chunks) * machine.lane_columns +
-                              bit / machine.stride_columns};
+  const u32 column =
+      head.column + (index - row * chunks) * machine.lane_columns + bit / machine.stride_columns;
+  if constexpr (!kDeep) return {head.row + row, column};
+  const Line line = line_of(machine, head, depths, row);
+  return {line.depth * machine.grid_rows + line.row, column};
 }

@@ -138,7 +138,5 @@ __device__ __forceinline__ void rebuild_sliced(const Machine& machine, const Cla
   }
   team.meet();
   if (team.warp) return;
-  const u32* length = team.notes->length;
-  Head head = {0, machine.grid_rows, 0, machine.grid_columns, 0, length[0], length[1], 0};
-  finish_lists(machine, clauses, local, head, true);
+  finish_lists(machine, clauses, local, whole_head(machine, team.notes->length), true);
 }

@@ -11,6 +11,7 @@ __device__ __forceinline__ Clauses all_clauses(const Machine& machine) {
           static_cast<Entry*>(machine.lists),
           machine.heads,
           machine.misses,
+          machine.depths,
           machine.offsets};
 }
 
@@ -29,8 +30,10 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // A clause without literals is silent in prediction. Any position literal narrows the window of a
 // strict one.
-__device__ __forceinline__ bool is_empty(const Machine& machine, const Head& head) {
+__device__ __forceinline__ bool is_empty(const Machine& machine, u32 clause) {
+  const Head head = machine.heads[clause];
   if (kGraded) return included_literals(head) == 0;
+  if (kDeep && machine.depths[clause].count < machine.grid_depths) return false;
   return head.set + head.negated == 0 && head.rows == machine.grid_rows &&
          head.columns == machine.grid_columns;
 }
@@ -42,7 +45,7 @@ extern "C" __global__ void list_clauses(const __grid_constant__ Machine machine,
   const u32 clause = blockIdx.x * blockDim.x + threadIdx.x;
   if (clause >= machine.spec.n) return;
   const Head head = machine.heads[clause];
-  if (is_empty(machine, head) || head.rows == 0 || head.columns == 0) return;
+  if (is_empty(machine, clause) || head.rows == 0 || head.columns == 0) return;
   for (u32 i = 0; i < machine.spec.m; ++i) {
     if (machine.weights[static_cast<u64>(clause) * machine.spec.m + i] == 0) continue;
     list[atomicAdd(length, 1)] = clause;
@@ -129,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(512, 2)
   const u32 first = 32 * (blockIdx.y * warp_count() + warp_index());
   Grades mine = {};
   for (u32 k = 0; k < 32 && first + k < machine.spec.n; ++k) {
-    if (is_empty(machine, machine.heads[first + k])) continue;
+    if (is_empty(machine, first + k)) continue;
     const Grades found = grade(machine, clauses, first + k, words, valid);
     if (k == lane_index()) mine = found;
   }

@@ -55,7 +55,8 @@ struct Feedback {
   u32 type1, type2;   // outputs that give it
   const u32* base;    // words of the patch it learns from
   u32 bit;            // of the example in a word
-  u32 row, column;    // of that patch
+  u32 row, column;    // of that patch; the row of its depth
+  u32 depth;          // of that patch, in a volume
   bool grows;         // it memorizes what is true
   const u32* packed;  // bits of the flat example it learns from, if kSampled
 };
@@ -69,8 +70,10 @@ __device__ __forceinline__ bool feature_value(const Trainer& t, const Feedback& 
   if (!kSearches || !placed) return feedback.base[t.clauses.offsets[content]] & feedback.bit;
   const u32 offset = f < positions ? 0 : t.clauses.offsets[content];
   const bool value = feedback.base[offset] & feedback.bit;
-  const u32 of_rows = row_features(t.machine);
-  const bool beyond = f < of_rows ? feedback.row > f : feedback.column > f - of_rows;
+  const u32 of_rows = row_features(t.machine), of_depths = depth_features(t.machine);
+  const u32 g = f - of_depths;
+  bool beyond = g < of_rows ? feedback.row > g : feedback.column > g - of_rows;
+  if (kVolumes && f < of_depths) beyond = feedback.depth > f;
   return f < positions ? beyond : value;
 }
 

@@ -142,7 +142,8 @@ __device__ __forceinline__ Home place_state(Trainer& t, void* shared_memory, u32
   const u64 offset_bytes = 4 * u64{machine.features - machine.positions};
   u32* offsets = static_cast<u32*>(memory.place(kOffsets, offset_bytes, nullptr));
   clauses.offsets = shares(kOffsets) ? offsets : machine.offsets;
-  clauses.misses = machine.misses + first * (machine.grid_rows + machine.grid_columns);
+  clauses.misses = machine.misses + first * (machine.grid_lines + machine.grid_columns);
+  clauses.depths = machine.depths + first;
   clauses.heads =
       static_cast<Head*>(memory.place(kHeads, sizeof(Head) * own, machine.heads + first));
   t.ahead = static_cast<u32*>(

@@ -30,20 +30,28 @@ struct Key {
   u32 a, b;
 };
 
-// Where a patch lies: its row and column among the patches of an image.
+// Where a patch lies: its row and column among the patches of an image. A volume's rows of patches
+// are counted through all its depths, from the first row of the first one to the last of the last.
 struct Patch {
   u32 row, column;
 };
 
 // The included literals of a clause: its window, which is the rectangle of patches that its
 // position literals leave, and how many other literals there are. The window of a graded clause is
-// the whole image: its position literals may be missed as others are.
+// the whole image: its position literals may be missed as others are. In a volume rows are those
+// of each depth of the window, and none where it has no depth; of graded clauses those of all.
 struct Head {
   u32 row, rows, column, columns;
   u32 inverse;       // of columns, see divide
   u32 set, negated;  // lengths of the lists: bits that must be 1, and bits that must be 0
   u32 others;        // literals beside the lists: those of position, where they are counted; or,
                      // if kCounted, how many came since the lists were made, less those that went
+};
+
+// Which depths the window of a strict clause has in a volume.
+struct Depths {
+  u32 first, count;
+  u32 inverse;  // of the window's rows, see divide
 };
 
 // What a machine is: the fields of core/spec.py, which explains them, under the same names. Python
@@ -82,8 +90,9 @@ struct Machine {
   i32* weights;        // [n][m]
   void* lists;         // Entry [n][2][capacity]: offsets of bits that must be 1, and 0
   Head* heads;         // [n]
-  u32* misses;         // [n][grid_rows + grid_columns] of graded clauses: position literals that
+  u32* misses;         // [n][grid_lines + grid_columns] of graded clauses: position literals that
                        // patches of a row, and of a column, miss
+  Depths* depths;      // [n] if kDeep
   u32* missed;         // [n][32] if kCounted: scratch, see counted.cuh
   u32* ahead;          // [n][2][planes]: scratch, see Trainer
   Patch* slots;        // [n]: scratch, see Trainer
@@ -97,10 +106,13 @@ struct Machine {
   Spec spec;
   u32 features, positions;  // of a patch; the first `positions` tell where it lies
   u32 grid_rows, grid_columns, stride_rows, stride_columns;
+  u32 grid_depths, grid_lines;  // of patches: depths, and rows of all depths
+  u32 inverse_rows;             // of grid_rows, see divide
+  u32 depth_step;               // rows of pixels from a depth to the next
   u32 pitch_bits;               // a row of an image takes 1 << pitch_bits words of a batch
   u32 words;                    // of a bit-sliced batch
   u32 row_words;                // of a row of an image
-  u32 image_words;              // of an image; 0 where there is one patch, which needs no search
+  u32 image_words;              // of an image; 0 where a patch is all of it, which needs no search
   u32 lane_columns, lane_mask;  // patches side by side in 32 bits, and the bits they start at
   u32 row_bytes, capacity;
 };
