@@ -30,6 +30,13 @@ _BITS: dict[str, Any] = {
     "edges": EdgeThermometer(),
     "gradients": GradientHistogram(),
     "all": ImageUnion([EdgeThermometer(), GradientHistogram(step=1), ImageThermometer(8)]),
+    "colours": ImageUnion(
+        [
+            GradientHistogram(colour="each"),
+            GradientHistogram(cell=8, step=4, colour="each"),
+            ImageThermometer(4),
+        ]
+    ),
 }
 #: On the 76 planes of a gray image; T grows with the clauses.
 _IMAGES = {**_GRADED, "tolerance": 200, "growth_limit": 200, "s": 1500.0, "e": 0.4}
@@ -71,7 +78,6 @@ def _gradients(n_clauses: int, T: int, epochs: int, augment: dict[str, Any]) -> 
 
 #: What says so in settings and notes.
 _MIRRORED = "with mirror images"
-_FLIP = {"flip": True}
 _SHIFT = {"shift": 1}
 _MOVED = {"shift": 1, "rotate": 8, "zoom": 0.06}
 COLLECTIONS: dict[str, Collection] = {
@@ -91,7 +97,11 @@ COLLECTIONS: dict[str, Collection] = {
         load_fashion_mnist,
         "93.19 with 200 clauses, 94.68 with 80,000 and augmentation (FPTM)",
         94.68,
-        (_images(20, 10_000, 40), _images(200, 100_000, 40), _images(2000, 400_000, 30, _FLIP)),
+        (
+            _images(20, 10_000, 40),
+            Record(200, 40, {**_IMAGES, "T": 100_000}, bits="all"),
+            Record(2000, 15, {**_IMAGES, "T": 400_000}, bits="all", mirrored=True),
+        ),
     ),
     "kmnist": Collection(
         "Kuzushiji-MNIST",
@@ -105,7 +115,7 @@ COLLECTIONS: dict[str, Collection] = {
         load_cifar10,
         "75.1 single (Drop Clause), 82.8 composite",
         82.8,
-        (_images(2000, 400_000, 20, _FLIP),),
+        (Record(4000, 24, {**_IMAGES, "T": 800_000}, {"flip": True, "shift": 2}, "colours"),),
     ),
     "imdb": Collection(
         "IMDb",
