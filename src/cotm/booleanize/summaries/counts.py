@@ -95,6 +95,8 @@ class Counts:
 
     def update_sparse(self, column: NDArray[np.int64], values: NDArray[np.float64]) -> None:
         """Count numbers, each of some column."""
+        if not values.size:
+            return
         keys = sort_keys(values)
         if self._intervals is not None:
             order = np.argsort(column, kind="stable")
