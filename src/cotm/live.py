@@ -17,6 +17,7 @@ from .backends import Backend, TrainCounts, TrainingSet, backends_for, check_bac
 from .backends.feeding import Part, parts_of
 from .backends.memory import check_fits_memory
 from .backends.packing import PackedExamples
+from .backends.threads import step_nanoseconds
 from .core.examples import ChangingExamples, Examples
 from .core.forks import Lock, tell_after_fork
 from .core.parameters import MachineParameters
@@ -35,6 +36,8 @@ _logger = logging.getLogger(__name__)
 #: Seconds a backend works before Python looks for Ctrl-C and shows progress.
 _SLICE_SECONDS = 0.25
 _FIRST_SLICE = 16
+#: By how much the first examples may take longer than is to be expected of an example.
+_SLOWER = 20
 
 
 class Moment(NamedTuple):
@@ -69,7 +72,7 @@ class LiveMachine:
         self.backend = backend
         self.n_jobs = n_jobs
         self.seed_ = seed
-        self._slice = _FIRST_SLICE
+        self._slice: int | None = None  # examples; None before anything was timed
         self._live = Moment()
         self._before_pass = self._live
         self._pass_begun = False
@@ -319,7 +322,7 @@ class LiveMachine:
         state, count = self.snapshot(), len(order)
         self._before_pass = self._live
         self._pass_begun = True
-        size = min(self._slice, max(_FIRST_SLICE, count // 4))
+        size = self._slice or self._first_slice()
         total, done = TrainCounts(0, 0), 0
         try:
             with closing(parts_of(training, backend, order, state.step, self.n_jobs)) as parts:
@@ -356,6 +359,10 @@ class LiveMachine:
             self.undo_pass()  # a pass counts whole or not at all
             raise
         return total
+
+    def _first_slice(self) -> int:
+        likely = _SLICE_SECONDS * 1e9 / step_nanoseconds(self.spec)
+        return max(_FIRST_SLICE, int(likely / _SLOWER))
 
 
 def _train_slice(backend: Backend, part: Part, step: int, first: int, last: int) -> TrainCounts:
