@@ -68,8 +68,8 @@ class Collection:
     is_text: bool = False
 
 
-def _images(n_clauses: int, T: int, epochs: int, augment: dict[str, Any] | None = None) -> Record:
-    return Record(n_clauses, epochs, {**_IMAGES, "T": T}, augment)
+def _images(n_clauses: int, T: int, epochs: int, bits: str, **more: Any) -> Record:
+    return Record(n_clauses, epochs, {**_IMAGES, "T": T}, bits=bits, **more)
 
 
 def _gradients(n_clauses: int, T: int, epochs: int, augment: dict[str, Any]) -> Record:
@@ -98,9 +98,9 @@ COLLECTIONS: dict[str, Collection] = {
         "93.19 with 200 clauses, 94.68 with 80,000 and augmentation (FPTM)",
         94.68,
         (
-            _images(20, 10_000, 40),
-            Record(200, 40, {**_IMAGES, "T": 100_000}, bits="all"),
-            Record(2000, 15, {**_IMAGES, "T": 400_000}, bits="all", mirrored=True),
+            _images(20, 10_000, 40, "edges"),
+            _images(200, 100_000, 40, "all"),
+            _images(2000, 400_000, 15, "all", mirrored=True),
         ),
     ),
     "kmnist": Collection(
@@ -108,14 +108,14 @@ COLLECTIONS: dict[str, Collection] = {
         load_kmnist,
         "96.65 (coalesced, all 60,000 training images)",
         96.65,
-        (_images(200, 100_000, 60, _SHIFT), _images(2000, 400_000, 60, _SHIFT)),
+        (_gradients(200, 20_000, 60, _SHIFT), _gradients(2000, 100_000, 60, _SHIFT)),
     ),
     "cifar10": Collection(
         "CIFAR-10",
         load_cifar10,
         "75.1 single (Drop Clause), 82.8 composite",
         82.8,
-        (Record(4000, 24, {**_IMAGES, "T": 800_000}, {"flip": True, "shift": 2}, "colours"),),
+        (_images(4000, 800_000, 24, "colours", augment={"flip": True, "shift": 2}),),
     ),
     "imdb": Collection(
         "IMDb",
