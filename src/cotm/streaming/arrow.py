@@ -24,7 +24,7 @@ def as_frame(table: Any) -> Any:
     """An Arrow table or batch as a frame of polars, or else of pandas."""
     try:
         import polars
-    except ImportError:
+    except ModuleNotFoundError:  # no other error: frames of pandas may become other bits
         try:
             return table.to_pandas()
         except ImportError as error:
