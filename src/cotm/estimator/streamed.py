@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..booleanize.base import TableBooleanizer
 from ..core.examples import Examples
-from ..core.system import available_memory, format_bytes, returning_memory
+from ..core.system import available_memory, returning_memory
 from ..core.temporary_files import RowFile
 from ..model.inputs import InputReader
 from ..model.stored_inputs import fit_batches, read_batches
@@ -76,11 +76,9 @@ def telling_memory(source: Any) -> Iterator[None]:
     except (MemoryError, OSError, RuntimeError) as error:
         if not isinstance(source, Stream | str) or not _is_of_memory(error):
             raise
-        left = available_memory()
-        there = "" if left is None else f", of which {format_bytes(left)} are left"
         raise MemoryError(
-            f"the training from {source} needs more memory than there is{there}: {error}; raise "
-            "the limit (ulimit -v, ulimit -d, or the container's), read fewer rows at a time "
+            f"the training from {source} needs more memory than it gets: {error}; raise the limit "
+            "(ulimit -v, ulimit -d, or the container's), read fewer rows at a time "
             "(Stream(..., batch_rows=...)), or use fewer clauses, bits or threads (n_jobs)"
         ) from error
 
@@ -155,7 +153,7 @@ class _Passes:
         rows, told = 0, time.perf_counter()
         answers = self._task.stored(self._stream.folder)
         weights: RowFile | None = None
-        for number, batch in enumerate(self._stream, start=1):
+        for number, batch in enumerate(self._stream.for_training(), start=1):
             count = count_rows(batch.X)
             self.place = f"in batch {number} of the stream, from row {rows:,} on"
             if self._rows is None:

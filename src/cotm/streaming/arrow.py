@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .arrow_frame import ArrowFrame
 from .sizes import rows_of_batch
 
 #: Bytes of each column that are read from a file at a time.
@@ -65,6 +66,12 @@ def parquet_batches(path: str | os.PathLike[str], batch_rows: int | None) -> Ite
     """Frames of a file or folder, row after row."""
     for batch in arrow_batches(path, batch_rows):
         yield as_frame(batch)
+
+
+def training_batches(path: str | os.PathLike[str], batch_rows: int | None) -> Iterator[Any]:
+    """The same for a training, without a library of frames where it can do without."""
+    for batch in arrow_batches(path, batch_rows):
+        yield ArrowFrame(batch, as_frame) if ArrowFrame.takes(batch.schema) else as_frame(batch)
 
 
 def arrow_batches(
