@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import subprocess
 import sys
@@ -11,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
-from streams import file_of
+from streams import file_of, same
 
 from cotm import CoTMClassifier, CoTMRegressor, Stream
+from cotm.streaming.arrow_frame import ArrowFrame
 
 #: Rows of a batch, and of two tables; what a training takes beside rows is the same for both.
 BATCH, FEW, MANY = 10_000, 160_000, 360_000
@@ -62,22 +65,17 @@ def test_bytes_of_a_row(kind, most, tmp_path):
 
 TIGHT = """
 import resource, sys
-import numpy as np
 import cotm
 
-rng = np.random.default_rng(0)
-def batches():
-    for _ in range(4):
-        X = rng.normal(size=(20_000, 50))
-        yield X, X[:, 0] > 0
-X, y = next(batches())
-model = cotm.CoTMClassifier(n_clauses=10, epochs=1, random_state=0).fit(cotm.Stream([(X, y)]))
+few, many = (cotm.Stream(path, "y", folder=sys.argv[3]) for path in sys.argv[1:3])
+model = cotm.CoTMClassifier(n_clauses=10, epochs=1, random_state=0).fit(few)
 before = model.memory_.copy()
+assert "polars" not in sys.modules, "it takes addresses, and ends processes that have too few"
 status = open("/proc/self/status").read().split()
 now = int(status[status.index("VmData:") + 1]) * 1024
-resource.setrlimit(resource.RLIMIT_DATA, (now + 10_000_000,) * 2)
+resource.setrlimit(resource.RLIMIT_DATA, (now + 4_000_000,) * 2)
 try:
-    model.fit(cotm.Stream(batches, folder=sys.argv[1]))
+    model.fit(many)
 except MemoryError as error:
     print(error)
 assert (model.memory_ == before).all()
@@ -86,13 +84,47 @@ assert (model.memory_ == before).all()
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits data as Linux does")
 def test_too_little_memory_is_told(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(rng.normal(size=(20_000, 50))).with_columns(y=pl.arange(20_000) % 2)
+    files = {tmp_path / "few.parquet": frame[:50], tmp_path / "many.parquet": frame}
+    for path, rows in files.items():
+        rows.write_parquet(path)
     run = subprocess.run(
-        [sys.executable, "-c", TIGHT, tmp_path], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", TIGHT, *files, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},
     )
     assert run.returncode == 0, run.stderr
-    assert "the training from Stream(batches) needs more memory than it gets: " in run.stdout
-    assert "of the stream, from row" in run.stdout and "raise the limit" in run.stdout
-    assert os.listdir(tmp_path) == []
+    assert "many.parquet') needs more memory than it gets: " in run.stdout
+    assert "raise the limit" in run.stdout
+    assert sorted(os.listdir(tmp_path)) == ["few.parquet", "many.parquet"]
+
+
+def test_columns_of_every_type(tmp_path):
+    """Parquet is read without polars, and becomes the bits that a frame of polars becomes."""
+    rng, rows = np.random.default_rng(0), 120
+    gone = pl.Series(rng.random(rows) < 0.2)
+    number, places = pl.Series(rng.normal(size=rows)), pl.arange(rows, eager=True)
+    whole = (number * 9).cast(pl.Int64)
+    columns = {
+        **{str(kind): whole.abs().cast(kind) for kind in (pl.UInt8, pl.Int8, pl.UInt64, pl.Int16)},
+        **{str(kind): number.cast(kind) for kind in (pl.Float32, pl.Float64)},
+        "bits": whole % 2 == 0,
+        "words": (whole % 3).cast(pl.String),
+        "days": pl.Series([dt.date(2024, 1, 1)] * rows) + places * dt.timedelta(days=1),
+        "times": pl.Series([dt.datetime(2024, 1, 1)] * rows) + places * dt.timedelta(minutes=7),
+    }
+    frame = pl.DataFrame(columns)
+    holes = frame.select(pl.when(~gone).then(pl.all()).name.suffix(" with holes"))
+    X = pl.concat([frame, holes], how="horizontal")
+    options: dict[str, Any] = {"n_clauses": 20, "epochs": 2, "random_state": 5}
+    X.with_columns(label=whole % 2).write_parquet(tmp_path / "t.parquet")
+    (batch, *_) = Stream(tmp_path / "t.parquet", "label", batch_rows=31).for_training()
+    assert isinstance(batch.X, ArrowFrame)
+    model = CoTMClassifier(**options).fit(Stream(tmp_path / "t.parquet", "label", batch_rows=31))
+    assert same(model, CoTMClassifier(**options).fit(X, whole % 2), tmp_path)
 
 
 def test_text_labels_of_batches_become_classes_as_a_whole(tmp_path):

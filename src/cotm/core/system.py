@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import numbers
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 #: Options in <malloc.h> of the GNU C library, and what comes of asking others for them.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
-_NOT_THERE = AttributeError, OSError, TypeError
+_NOT_THERE = ImportError, AttributeError, OSError, TypeError
 
 
 def resolve_n_jobs(n_jobs: int | None, useful: float = 1) -> int:
@@ -125,14 +125,19 @@ def returning_memory() -> Iterator[None]:
         if not limited:  # as the library does it by itself in a process that uses much
             _set_allocator({_MMAP_THRESHOLD: 1 << 25, _TRIM_THRESHOLD: 1 << 26})
         with contextlib.suppress(*_NOT_THERE):
-            ctypes.CDLL(None).malloc_trim(0)
+            _c_library().malloc_trim(0)
 
 
 def _set_allocator(options: dict[int, int]) -> None:
     with contextlib.suppress(*_NOT_THERE):
-        library = ctypes.CDLL(None)
         for option, value in options.items():
-            library.mallopt(option, value)
+            _c_library().mallopt(option, value)
+
+
+def _c_library() -> Any:
+    import ctypes
+
+    return ctypes.CDLL(None)
 
 
 def _is_limited() -> bool:
