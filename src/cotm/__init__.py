@@ -9,7 +9,7 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from .core.system import choose_small_allocators
+from .core.system import set_little_aside
 
 if TYPE_CHECKING:
     from .augmentation import Augmentation as Augmentation
@@ -58,7 +58,7 @@ __version__ = "0.1.0"
 # Silent unless a program says where messages go; `docs/logging.md` has the names.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
-choose_small_allocators()  # before other libraries are imported
+set_little_aside()
 
 # Names are imported when first used: scikit-learn takes a second, and `cotm --help` needs none.
 _HOMES = {

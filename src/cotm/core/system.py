@@ -100,11 +100,13 @@ def _left_by_ulimit() -> int | None:
         return None
 
 
-def choose_small_allocators() -> None:
+def set_little_aside(*, threads: bool = True) -> None:
     """Where a limit of the process counts memory that is set aside and never touched, have
-    libraries set none aside. It counts for those that are imported later."""
+    libraries that are imported later do without, and without ``threads`` have few of these."""
     if _is_limited():
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # the usual one takes 1 GB
+        for name in () if threads else ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
+            os.environ.setdefault(name, "1")
 
 
 @contextlib.contextmanager
