@@ -9,6 +9,8 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
+from .core.system import set_little_aside
+
 if TYPE_CHECKING:
     from .augmentation import Augmentation as Augmentation
     from .booleanize import AdaptiveGaussianThreshold as AdaptiveGaussianThreshold
@@ -55,6 +57,8 @@ __version__ = "0.1.0"
 
 # Silent unless a program says where messages go; `docs/logging.md` has the names.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+set_little_aside()
 
 # Names are imported when first used: scikit-learn takes a second, and `cotm --help` needs none.
 _HOMES = {

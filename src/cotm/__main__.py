@@ -12,6 +12,9 @@ def main() -> None:
         import typer  # noqa: F401
     except ImportError as error:
         sys.exit(f'error: the command line needs {error.name}; pip install "cotm[cli]"')
+    from .core.system import set_little_aside
+
+    set_little_aside(threads=False)
     from .cli import main as run
 
     run()

@@ -18,11 +18,12 @@ from .backends.feeding import Part, parts_of
 from .backends.memory import check_fits_memory
 from .backends.packing import PackedExamples
 from .backends.threads import step_nanoseconds
-from .core.examples import ChangingExamples, Examples
+from .core.examples import ChangingExamples, Examples, room_beside
 from .core.forks import Lock, tell_after_fork
 from .core.parameters import MachineParameters
 from .core.patches import PatchGrid
 from .core.randomness import pass_order
+from .core.room import counted
 from .core.sparse_targets import SparseTargets, Targets
 from .core.spec import Spec, selection_scale
 from .core.state import EarlierState, Snapshot, start_state, within_limits
@@ -225,7 +226,7 @@ class LiveMachine:
             data = examples.on(backend)
         elif isinstance(examples, Examples) and not examples.are_stored:
             data = backend.prepare(examples)
-        scales = selection_scale(self.parameters.e, weight)
+        scales = selection_scale(self.parameters.e, weight, room_beside(examples))
         if not isinstance(targets, SparseTargets):
             targets = np.ascontiguousarray(targets)
         return TrainingSet(backend.name, data, targets, weight, scales)
@@ -247,10 +248,9 @@ class LiveMachine:
             if self._pass_begun:  # one that was left while it was being undone
                 self.undo_pass()
             backend, count = self._make_live(training.backend), len(training)
+            room = room_beside(training.data)
             order = (
-                pass_order(self.seed_, self.step_, count)
-                if shuffle
-                else np.arange(count, dtype=np.int64)
+                pass_order(self.seed_, self.step_, count, room) if shuffle else counted(count, room)
             )
             # A pass of one slice is never left midway, so small batches need no copy of the
             # state but the backend's mark. Whoever asks for the state meanwhile waits.

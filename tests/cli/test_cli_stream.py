@@ -198,7 +198,7 @@ with tempfile.TemporaryDirectory() as small:  # all is imported, and threads hav
     cotm.CoTMClassifier(4, epochs=1).fit(cotm.Stream(path, "y"))
 status = open("/proc/self/status").read().split()
 now = int(status[status.index("VmData:") + 1]) * 1024
-resource.setrlimit(resource.RLIMIT_DATA, (now + 150_000_000,) * 2)
+resource.setrlimit(resource.RLIMIT_DATA, (now + 100_000_000,) * 2)
 """
 
 

@@ -265,6 +265,9 @@ def read_table(X: Any) -> Table:
         data = [_from_pandas(column) for column in series]
         # Categories may be coded as integers, which are no quantities then.
         categorical = [hasattr(column.dtype, "categories") for column in series]
+    elif hasattr(X, "plain_columns"):  # a frame of our own
+        names, data = X.columns, X.plain_columns()
+        categorical = [False] * len(data)
     elif isinstance(X, NamedArray):
         names = X.columns
         data = _from_array(X.values)[2]

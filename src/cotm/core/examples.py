@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .gpu_arrays import as_gpu_array, on_device_of, on_gpu, to_host
 from .patches import PatchGrid, patch_features
+from .room import Room
 from .sparse_targets import Targets
 from .stored_bits import StoredBits
 
@@ -47,6 +48,12 @@ class Examples:
     def on_host(self) -> Examples:
         """The same examples in the computer's memory."""
         return Examples(to_host(self.bits), self.grid)
+
+
+def room_beside(examples: Any) -> Room:
+    """Where arrays are made that have an entry for each of these: in a file if they lie there."""
+    is_stored = isinstance(examples, Examples) and examples.are_stored
+    return examples.bits.room if is_stored else np.empty
 
 
 class ChangingExamples(ABC):

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import check_integer
+from .room import Room
 
 U32 = np.uint32
 U64 = np.uint64
@@ -108,14 +109,14 @@ def literal_draws(key: ArrayLike, n_features: int) -> NDArray[np.uint32]:
     return np.concatenate([words & U32(0xFFFF), words >> U32(16)], axis=-1)
 
 
-def pass_order(seed: int, step: int, n_examples: int) -> NDArray[np.int64]:
+def pass_order(seed: int, step: int, n_examples: int, room: Room = np.empty) -> NDArray[np.int64]:
     """The order in which a shuffled pass that starts at ``step`` presents the examples."""
-    return _shuffled(make_key(step_key(seed, step), Purpose.ORDER), n_examples)
+    return _shuffled(make_key(step_key(seed, step), Purpose.ORDER), n_examples, room)
 
 
-def split_order(seed: int, n_examples: int) -> NDArray[np.int64]:
+def split_order(seed: int, n_examples: int, room: Room = np.empty) -> NDArray[np.int64]:
     """The shuffle whose first rows are held out for early stopping."""
-    return _shuffled(make_key(step_key(seed, 0), Purpose.SPLIT), n_examples)
+    return _shuffled(make_key(step_key(seed, 0), Purpose.SPLIT), n_examples, room)
 
 
 def share_of_rows(seed: int, first: int, n_rows: int, n_shares: int) -> NDArray[np.int64]:
@@ -132,13 +133,13 @@ def pool_seed(seed: int, pool: int) -> int:
     return int(make_key(step_key(seed, 0), Purpose.POOL, 1, pool)) if pool else seed
 
 
-def _shuffled(key: NDArray[np.uint64], n_examples: int) -> NDArray[np.int64]:
+def _shuffled(key: NDArray[np.uint64], n_examples: int, room: Room) -> NDArray[np.int64]:
     """Rows in the ascending order of their keys; many are put into buckets first, which takes
     little memory beside the order itself."""
     if n_examples <= 1 << _BUCKET_BITS:
         rows = np.arange(n_examples, dtype=U64)
         return np.argsort(_order_keys(key, rows), kind="stable")
-    order = np.empty(n_examples, dtype=np.int64)
+    order = room(n_examples, np.int64)
     bits = n_examples.bit_length() - _BUCKET_BITS
     counts = np.zeros(1 << bits, dtype=np.int64)
     for rows in _chunks(n_examples):

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from .room import Room, taken
+
 
 @dataclass(frozen=True)
 class SparseTargets:
@@ -90,3 +92,11 @@ def target_row(targets: Targets, index: int) -> tuple[NDArray[np.bool_], NDArray
     if isinstance(targets, SparseTargets):
         return targets.row(index)
     return np.ones(targets.shape[1], dtype=bool), targets[index]
+
+
+def rows_of_targets(targets: Targets, rows: NDArray[np.int64], room: Room) -> Targets:
+    """Those of some examples."""
+    if isinstance(targets, SparseTargets):
+        return targets[rows]
+    some: NDArray[Any] = taken(targets, rows, room)
+    return some

@@ -12,6 +12,7 @@ from .checks import check_integer
 from .limits import MAX_FEATURES, MAX_OUTPUTS, WEIGHT_LIMIT
 from .parameters import MachineParameters
 from .patches import PatchGrid
+from .room import Room, filled
 
 
 class Negatives(IntEnum):
@@ -128,7 +129,9 @@ def picked(parameters: MachineParameters, grid: PatchGrid) -> int:
     return round(65536 * grid.n_literals / parameters.s)
 
 
-def selection_scale(e: float, weight: NDArray[np.float64]) -> NDArray[np.uint64]:
+def selection_scale(
+    e: float, weight: NDArray[np.float64], room: Room = np.empty
+) -> NDArray[np.uint64]:
     """``K``: the factor e times the example's weight in units of 2**-32.
 
     Up to a weight of 1 it is at most 1, whatever e is; a weight above 1 multiplies it, and the
@@ -141,6 +144,13 @@ def selection_scale(e: float, weight: NDArray[np.float64]) -> NDArray[np.uint64]
            [1.  , 0.5 ],
            [7.  , 3.5 ]])
     """
+    scales: NDArray[np.uint64] = filled(
+        (len(weight), 2), np.uint64, lambda piece: _scales_of(e, weight[piece]), room
+    )
+    return scales
+
+
+def _scales_of(e: float, weight: NDArray[np.float64]) -> NDArray[np.uint64]:
     weight = np.asarray(weight, dtype=np.float64).reshape(len(weight), -1)
     if weight.shape[1] == 1:
         light, heavy = np.minimum(weight, 1.0), np.maximum(weight, 1.0)

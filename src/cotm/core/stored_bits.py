@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from .temporary_files import RowFile
+from .room import taken
+from .temporary_files import RowFile, array_in_file
 
 _WHAT = "the bits of the examples"
 
@@ -20,6 +21,7 @@ class StoredBits(ABC):
     """Rows of bits in a file. What is taken by index is read; ``subset`` reads nothing."""
 
     shape: tuple[int, ...]
+    _folder: str | os.PathLike[str] | None
     _rows: NDArray[np.integer[Any]] | None = None  # of the file; None: all of them
 
     def __len__(self) -> int:
@@ -34,10 +36,13 @@ class StoredBits(ABC):
         """Some of the rows, where they lie."""
         some = object.__new__(type(self))
         some.__dict__.update(self.__dict__)
-        chosen = rows if self._rows is None else self._rows[rows]
-        some._rows = chosen.astype(np.min_scalar_type(self._count()))
+        some._rows = rows if self._rows is None else taken(self._rows, rows, self.room)
         some.shape = (len(rows), *self.shape[1:])
         return some
+
+    def room(self, shape: Any, dtype: Any) -> NDArray[Any]:
+        """For what there is to say of each example: see ``room.py``."""
+        return array_in_file(shape, dtype, "what is known of each example", self._folder)
 
     @abstractmethod
     def append(self, bits: Any) -> None:
@@ -59,7 +64,7 @@ class PackedBits(StoredBits):
         self, shape: tuple[int, ...], folder: str | os.PathLike[str] | None = None
     ) -> None:
         self.shape = (0, *shape)  # of one example
-        self._width = math.prod(shape)
+        self._width, self._folder = math.prod(shape), folder
         self._file = RowFile((self._width + 7) // 8, _WHAT, folder)
 
     def append(self, bits: NDArray[np.uint8]) -> None:
@@ -78,7 +83,7 @@ class SetBits(StoredBits):
     """Sparse bits, each example's as the columns that are set: read as a CSR matrix."""
 
     def __init__(self, n_columns: int, folder: str | os.PathLike[str] | None = None) -> None:
-        self.shape = (0, n_columns)
+        self.shape, self._folder = (0, n_columns), folder
         self._starts = [np.zeros(1, dtype=np.int64)]  # where rows begin among the columns
         self._columns = RowFile(4, _WHAT, folder)
 

@@ -6,10 +6,13 @@ import contextlib
 import numbers
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-#: The name of an option in <malloc.h>.
-_ARENA_MAX = -8
+#: Options in <malloc.h> of the GNU C library, and what comes of asking others for them.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+_NOT_THERE = ImportError, AttributeError, OSError, TypeError
 
 
 def resolve_n_jobs(n_jobs: int | None, useful: float = 1) -> int:
@@ -97,17 +100,57 @@ def _left_by_ulimit() -> int | None:
         return None
 
 
-def spare_addresses() -> None:
-    """Where a limit counts addresses, have threads share what they allocate from.
+def set_little_aside(*, threads: bool = True) -> None:
+    """Where a limit of the process counts memory that is set aside and never touched, have
+    libraries that are imported later do without, and without ``threads`` have few of these."""
+    if _is_limited():
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # the usual one takes 1 GB
+        for name in () if threads else ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
+            os.environ.setdefault(name, "1")
 
-    The GNU C library sets 64 MB of addresses aside for each thread, used or not.
+
+@contextlib.contextmanager
+def returning_memory() -> Iterator[None]:
+    """As long as this lasts, what is freed goes back to the system.
+
+    The GNU C library keeps it otherwise, and while batches are read one after the other, that
+    comes to more than what is in use. It also sets 64 MB of addresses aside for each thread, which
+    count where there is a limit.
     """
-    with contextlib.suppress(ImportError, AttributeError, OSError):
-        import ctypes
+    limited = _is_limited()
+    if limited:
+        _set_allocator({_ARENA_MAX: 1})
+    _set_allocator({_MMAP_THRESHOLD: 1 << 17, _TRIM_THRESHOLD: 1 << 17})
+    try:
+        yield
+    finally:
+        if not limited:  # as the library does it by itself in a process that uses much
+            _set_allocator({_MMAP_THRESHOLD: 1 << 25, _TRIM_THRESHOLD: 1 << 26})
+        with contextlib.suppress(*_NOT_THERE):
+            _c_library().malloc_trim(0)
+
+
+def _set_allocator(options: dict[int, int]) -> None:
+    with contextlib.suppress(*_NOT_THERE):
+        for option, value in options.items():
+            _c_library().mallopt(option, value)
+
+
+def _c_library() -> Any:
+    import ctypes
+
+    return ctypes.CDLL(None)
+
+
+def _is_limited() -> bool:
+    """Whether there is a limit on this process's addresses or data."""
+    try:
         import resource
 
-        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
-            ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
+        kinds = resource.RLIMIT_AS, resource.RLIMIT_DATA
+        return any(resource.getrlimit(kind)[0] != resource.RLIM_INFINITY for kind in kinds)
+    except (ImportError, AttributeError, OSError, ValueError):
+        return False
 
 
 def _left_by_cgroups(

@@ -7,6 +7,7 @@ a kill included; systems that cannot (Windows) remove it when it is closed.
 from __future__ import annotations
 
 import errno
+import math
 import mmap
 import os
 import tempfile
@@ -20,6 +21,8 @@ from .system import format_bytes
 
 #: Bytes of a file that are mapped at a time: limits of a process count what is mapped.
 _WINDOW = 32_000_000
+#: Bytes that are written at a time, of a file that is to be filled.
+_PIECE = 1_000_000
 #: A full disk, a quota, a limit on the size of files.
 _FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
@@ -61,8 +64,26 @@ class TemporaryFile:
         if first == last:
             return np.empty(0, dtype=np.uint8)
         begin = first - first % mmap.ALLOCATIONGRANULARITY
-        window = mmap.mmap(self._file.fileno(), last - begin, access=mmap.ACCESS_READ, offset=begin)
-        return np.frombuffer(window, dtype=np.uint8)[first - begin :]
+        return self._mapped(begin, last, mmap.ACCESS_READ)[first - begin :]
+
+    def array(self, shape: Any, dtype: Any) -> NDArray[Any]:
+        """All of it as an array that can be written to, for as long as somebody has it."""
+        kind = np.dtype(dtype)
+        if self._size == 0:
+            return np.empty(shape, dtype=kind)
+        return self._mapped(0, self._size, mmap.ACCESS_WRITE).view(kind).reshape(shape)
+
+    def _mapped(self, first: int, last: int, access: int) -> NDArray[np.uint8]:
+        try:
+            window = mmap.mmap(self._file.fileno(), last - first, access=access, offset=first)
+        except OSError as error:
+            if error.errno != errno.ENOMEM:
+                raise
+            raise MemoryError(
+                f"{self._what} lie in a file, and there is no room to look at "
+                f"{format_bytes(last - first)} of it"
+            ) from error
+        return np.frombuffer(window, dtype=np.uint8)
 
     def _failed(self, error: OSError) -> OSError:
         reason = error.strerror or str(error)
@@ -74,6 +95,19 @@ class TemporaryFile:
             "choose another folder: Stream(..., folder=...), --temp, or the variable TMPDIR",
             self._folder,
         )
+
+
+def array_in_file(
+    shape: Any, dtype: Any, what: str, folder: str | os.PathLike[str] | None = None
+) -> NDArray[Any]:
+    """An array in a temporary file, which the system keeps in memory where it has the room."""
+    file = TemporaryFile(what, folder)
+    left = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
+    nothing = bytes(min(left, _PIECE))
+    while left:  # written, since a file with holes may find the disk full when it is too late
+        file.append(nothing[:left])
+        left -= min(left, len(nothing))
+    return file.array(shape, dtype)
 
 
 class RowFile:
@@ -91,6 +125,10 @@ class RowFile:
     def append(self, rows: NDArray[np.uint8]) -> None:
         """Write rows behind those that are there."""
         self._file.append(np.ascontiguousarray(rows).reshape(-1))
+
+    def array(self, dtype: Any) -> NDArray[Any]:
+        """All rows as those of an array, (rows, cells), that can be written to."""
+        return self._file.array((len(self), -1), dtype)
 
     def read(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
         """These rows, in this order; from the file's beginning to its end, a piece at a time."""

@@ -31,7 +31,7 @@ from .editing import Editing
 from .planning import basic_plan, full_plan
 from .preparation import measure, prepare
 from .settings import check_parameters
-from .streamed import streamed_if_large
+from .streamed import streamed_if_large, telling_memory
 from .tasks import Task
 from .training import Callback, run
 from .understanding import Understanding
@@ -118,7 +118,10 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
         -------
         self
         """
-        with self._alone():
+        stream = streamed_if_large(self, X, y, sample_weight)
+        if stream is not None:
+            X, y, sample_weight = stream, None, None
+        with self._alone(), telling_memory(X):
             before = self._fitted_or_none()
             if resume and before is None:
                 raise ValueError(
@@ -126,9 +129,6 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
                 )
             if not resume and not check_flag("warm_start", self.warm_start):
                 before = None
-            stream = streamed_if_large(self, X, y, sample_weight)
-            if stream is not None:
-                X, y, sample_weight = stream, None, None
             prepared = prepare(self, X, y, sample_weight, before, eval_set=eval_set)
             progress, data = prepared.fitted.progress, prepared.data
             epochs = epochs_of(self.epochs, prepared.fitted.preset, len(prepared.training))
@@ -167,7 +167,7 @@ class TsetlinEstimator(Showing, Understanding, Explaining, Editing, BaseEstimato
         each; the first call needs it. How real data
         becomes bits is learned from the first call's X. X may be a :class:`cotm.Stream`.
         """
-        with self._alone():
+        with self._alone(), telling_memory(X):
             before = self._fitted_or_none()
             if isinstance(self.class_weight, str):
                 raise ValueError(

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..backends import TrainingSet
+from ..core.examples import room_beside
 from ..core.sparse_targets import SparseTargets, Targets
 from ..core.spec import selection_scale
 from ..core.system import format_bytes
@@ -129,7 +130,8 @@ def _follow_changes(
         at_epoch=_at_epoch(estimator, fitted.preset),
         follow=partial(_follow_changes, estimator, now),
     )
-    scales = selection_scale(fitted.machine.parameters.e, training.weight)
+    room = room_beside(training.data)
+    scales = selection_scale(fitted.machine.parameters.e, training.weight, room)
     return plan, fitted, replace(training, scales=scales)
 
 

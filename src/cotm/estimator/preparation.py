@@ -11,7 +11,9 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..backends import TrainingSet
 from ..backends.memory import training_bytes
-from ..core.examples import Examples
+from ..core.examples import Examples, room_beside
+from ..core.room import taken
+from ..core.sparse_targets import rows_of_targets
 from ..machine import Machine
 from ..model.augmented import AugmentedImages
 from ..model.bounds import within
@@ -64,12 +66,13 @@ def prepare(
         estimator, X, y, sample_weight, before, classes=classes, whole=whole
     )
     check_consistent_length(read, answers.values)
+    room = room_beside(read)
     if before is None:
         known = task.first_classes(answers, classes)
     else:
         reader.check_unchanged(estimator)
         known = task.same_classes(answers, before)
-    weight = task.weights(answers, known, sample_weight, estimator)
+    weight = task.weights(answers, known, sample_weight, estimator, room)
     if whole:
         task.check_whole(answers, known, weight)
     if before is None:
@@ -77,7 +80,7 @@ def prepare(
         fitted = start(estimator, reader, task, answers, known, preset)
     else:
         fitted = renewed(estimator, before)
-    targets = task.targets(answers, fitted)
+    targets = task.targets(answers, fitted, room)
     fitted = within(fitted, estimator.constraints)
     examples = _to_train_on(estimator, reader, read, fitted.machine.seed_)
     held, sample, data = None, None, None
@@ -98,7 +101,7 @@ def prepare(
         )
     if whole and holds_out:
         rows, held_rows = split_validation(
-            fitted.machine.seed_, targets, estimator.validation_fraction, fitted.judge
+            fitted.machine.seed_, targets, estimator.validation_fraction, fitted.judge, room
         )
         held = HeldOut(
             _some(examples, held_rows).unchanged(),
@@ -107,8 +110,8 @@ def prepare(
             None if estimator.scoring is None else rows_of(X, held_rows),
             answers.values[held_rows],
         )
-        examples, targets = _some(examples, rows), targets[rows]
-        weight = weight[rows] if len(weight) > 1 else weight
+        examples, targets = _some(examples, rows), rows_of_targets(targets, rows, room)
+        weight = taken(weight, rows, room) if len(weight) > 1 else weight
     for callback in estimator.callbacks or ():
         if hasattr(callback, "check"):  # what cannot be done is said before the work
             callback.check(estimator._parameters_to_save(), fitted.classes, reader.booleanizer)

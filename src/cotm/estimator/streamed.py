@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..booleanize.base import TableBooleanizer
 from ..core.examples import Examples
-from ..core.system import available_memory
+from ..core.system import available_memory, returning_memory
+from ..core.temporary_files import RowFile
 from ..model.inputs import InputReader
 from ..model.stored_inputs import fit_batches, read_batches
 from ..streaming import Batch, Stream
@@ -52,15 +55,38 @@ def read_stream(
     again = stream.again() if fitting else stream
     passes = _Passes(again, task, check_first, verbose)
     try:
-        if fitting:
-            examples = fit_batches(reader, passes, stream.folder)
-        else:
-            examples = read_batches(reader, passes(), stream.folder)
+        with returning_memory():
+            if fitting:
+                examples = fit_batches(reader, passes, stream.folder)
+            else:
+                examples = read_batches(reader, passes(), stream.folder)
         return StreamedData(examples, passes.answers(), passes.weight())
-    except ValueError as error:
+    except (ValueError, MemoryError) as error:
         if passes.place is None:
             raise
-        raise ValueError(f"{error} ({passes.place})") from error
+        kind = MemoryError if isinstance(error, MemoryError) else ValueError
+        raise kind(f"{error} ({passes.place})") from error
+
+
+@contextmanager
+def telling_memory(source: Any) -> Iterator[None]:
+    """Say what to do where memory does not suffice for a training from a stream, or a file."""
+    try:
+        yield
+    except (MemoryError, OSError, RuntimeError) as error:
+        if not isinstance(source, Stream | str) or not _is_of_memory(error):
+            raise
+        raise MemoryError(
+            f"the training from {source} needs more memory than it gets: {error}; raise the limit "
+            "(ulimit -v, ulimit -d, or the container's), read fewer rows at a time "
+            "(Stream(..., batch_rows=...)), or use fewer clauses, bits or threads (n_jobs)"
+        ) from error
+
+
+def _is_of_memory(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    return isinstance(error, MemoryError) or "start new thread" in str(error)
 
 
 def check_streamable(estimator: TsetlinEstimator, y: Any, sample_weight: Any) -> None:
@@ -117,23 +143,22 @@ class _Passes:
         self._messages = Messages() if verbose else None
         self._rows: int | None = None  # after the first pass
         self._count = 0
-        self._answers: list[Any] = []
-        self._shared: dict[Any, Any] = {}
-        self._weights: list[Any] = []
+        self._answers: Any = None
+        self._weights: RowFile | None = None
         #: Where in the stream the reading stands, in words.
         self.place: str | None = None
 
     def __call__(self) -> Iterator[Any]:
         self._count += 1
         rows, told = 0, time.perf_counter()
-        answers: list[Any] = []
-        weights: list[Any] = []
-        for number, batch in enumerate(self._stream, start=1):
+        answers = self._task.stored(self._stream.folder)
+        weights: RowFile | None = None
+        for number, batch in enumerate(self._stream.for_training(), start=1):
             count = count_rows(batch.X)
             self.place = f"in batch {number} of the stream, from row {rows:,} on"
             if self._rows is None:
-                answers.append(self._read(batch, first=not answers))
-                weights.append(batch.weight)
+                answers.append(self._read(batch, first=rows == 0))
+                weights = self._weighed(weights, batch, first=rows == 0)
             yield batch.X
             rows += count
             self.place = None
@@ -161,29 +186,24 @@ class _Passes:
                 "pairs (X, y)"
             )
         answers = self._task.read(batch.y)
-        if (
-            answers.values.dtype == object and answers.values.ndim == 1
-        ):  # many are one and the same text
-            values = np.empty(len(answers.values), dtype=object)
-            values[:] = [self._shared.setdefault((type(y), y), y) for y in answers.values.tolist()]
-            answers = answers._replace(values=values)
         if first:
             self._check_first(answers)
         return answers
 
+    def _weighed(self, weights: RowFile | None, batch: Batch, *, first: bool) -> RowFile | None:
+        """With the weights of a batch, where there are any."""
+        if (batch.weight is None) != (weights is None) and not first:
+            raise ValueError("some batches of the stream have weights and others have none")
+        if batch.weight is not None:
+            if weights is None:
+                weights = RowFile(8, "the weights", self._stream.folder)
+            weights.append(np.ascontiguousarray(batch.weight, dtype=np.float64).view(np.uint8))
+        return weights
+
     def answers(self) -> Any:
         """Those of all rows."""
-        return self._task.joined(self._answers)
+        return self._answers.whole()
 
     def weight(self) -> NDArray[np.float64] | None:
         """Those of all rows, where there are any."""
-        without = [weight is None for weight in self._weights]
-        if all(without):
-            return None
-        if any(without):
-            raise ValueError("some batches of the stream have weights and others have none")
-        return _joined(self._weights)
-
-
-def _joined(weights: Iterable[Any]) -> NDArray[np.float64]:
-    return np.concatenate([np.asarray(weight, dtype=np.float64) for weight in weights])
+        return None if self._weights is None else self._weights.array(np.float64)[:, 0]

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.room import Room
 from ..core.sparse_targets import Targets
 from ..files import check_class_names
 from ..machine import Machine
@@ -18,7 +19,6 @@ from ..model.labels import (
     Labels,
     distinct_classes,
     example_weights,
-    joined_labels,
     make_targets,
     read_labels,
     require_some_weight,
@@ -31,10 +31,10 @@ from ..model.quantities import (
     Quantities,
     QuantityJudge,
     Scaling,
-    joined_quantities,
     quantity_weights,
     read_quantities,
 )
+from ..model.stored_answers import StoredLabels, StoredQuantities
 from .held_out import HeldOut
 
 #: What outputs are called: labels, columns with their labels, or columns of quantities.
@@ -50,8 +50,8 @@ class Task(Protocol):
         """Check y."""
         ...
 
-    def joined(self, parts: list[Any]) -> Any:
-        """Answers of batches as those of all rows."""
+    def stored(self, folder: Any) -> Any:
+        """What keeps answers of batches in files: ``append(answers)``, and ``whole()`` of them."""
         ...
 
     def first_classes(self, answers: Any, classes: Any) -> Outputs:
@@ -70,12 +70,17 @@ class Task(Protocol):
         """How good votes are, before there is a scaling."""
         ...
 
-    def targets(self, answers: Any, fitted: Fitted) -> Targets:
+    def targets(self, answers: Any, fitted: Fitted, room: Room = np.empty) -> Targets:
         """What the machine is to learn, (N, m)."""
         ...
 
     def weights(
-        self, answers: Any, classes: Outputs, sample_weight: ArrayLike | None, estimator: Any
+        self,
+        answers: Any,
+        classes: Outputs,
+        sample_weight: ArrayLike | None,
+        estimator: Any,
+        room: Room = np.empty,
     ) -> NDArray[np.float64]:
         """Factors per example on its selection probability, or for all."""
         ...
@@ -105,8 +110,8 @@ class Classification:
     def read(self, y: Any) -> Labels:
         return read_labels(y)
 
-    def joined(self, parts: list[Labels]) -> Labels:
-        return joined_labels(parts)
+    def stored(self, folder: Any) -> StoredLabels:
+        return StoredLabels(folder)
 
     def first_classes(self, answers: Labels, classes: Any) -> Outputs:
         if isinstance(classes, LabelColumns):
@@ -141,8 +146,8 @@ class Classification:
         columns = classes if isinstance(classes, LabelColumns) else None
         return outputs_for(answers.multilabel, columns)
 
-    def targets(self, answers: Labels, fitted: Fitted) -> Targets:
-        return make_targets(answers, fitted.classes, fitted.columns)
+    def targets(self, answers: Labels, fitted: Fitted, room: Room = np.empty) -> Targets:
+        return make_targets(answers, fitted.classes, fitted.columns, room)
 
     def weights(
         self,
@@ -150,8 +155,9 @@ class Classification:
         classes: Outputs,
         sample_weight: ArrayLike | None,
         estimator: Any,
+        room: Room = np.empty,
     ) -> NDArray[np.float64]:
-        return example_weights(answers, classes, sample_weight, estimator.class_weight)
+        return example_weights(answers, classes, sample_weight, estimator.class_weight, room)
 
     def check_whole(self, answers: Labels, classes: Outputs, weight: NDArray[np.float64]) -> None:
         require_some_weight(weight)
@@ -170,7 +176,7 @@ class Classification:
         if fitted.multilabel:
             return
         known = set(fitted.classes.tolist())
-        unknown = [label for label in np.unique(answers.values).tolist() if label not in known]
+        unknown = [label for label in answers.distinct().tolist() if label not in known]
         if unknown:
             raise ValueError(
                 f"its y holds the label {unknown[0]!r}, which is not among the classes "
@@ -201,8 +207,8 @@ class Regression:
     def read(self, y: Any) -> Quantities:
         return read_quantities(y)
 
-    def joined(self, parts: list[Quantities]) -> Quantities:
-        return joined_quantities(parts)
+    def stored(self, folder: Any) -> StoredQuantities:
+        return StoredQuantities(folder)
 
     def first_classes(self, answers: Quantities, classes: ArrayLike | None) -> NDArray[Any]:
         known = np.array(answers.names or range(answers.values.shape[1]))
@@ -227,9 +233,11 @@ class Regression:
     def judge(self, answers: Quantities, classes: Outputs) -> Judge:
         return QuantityJudge(Scaling.of(answers, 1))
 
-    def targets(self, answers: Quantities, fitted: Fitted) -> NDArray[np.int32]:
+    def targets(
+        self, answers: Quantities, fitted: Fitted, room: Room = np.empty
+    ) -> NDArray[np.int32]:
         assert fitted.scaling is not None
-        return fitted.scaling.aims(answers.values)
+        return fitted.scaling.aims(answers.values, room)
 
     def weights(
         self,
@@ -237,6 +245,7 @@ class Regression:
         classes: Outputs,
         sample_weight: ArrayLike | None,
         estimator: Any,
+        room: Room = np.empty,
     ) -> NDArray[np.float64]:
         return quantity_weights(answers, sample_weight)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
-from ..core.examples import Examples
+from ..core.examples import Examples, room_beside
 from ..core.gpu_arrays import on_gpu
 from ..machine import Machine
 from ..model.fitted import Fitted
@@ -57,7 +57,8 @@ def read_eval_set(eval_set: Any, task: Task, fitted: Fitted) -> HeldOut:
             task.check_held(answers, fitted)
             examples = fitted.reader.read(X)
         check_consistent_length(examples.bits, answers.values)
-        return HeldOut(examples, task.targets(answers, fitted), answers, X, answers.values)
+        targets = task.targets(answers, fitted, room_beside(examples))
+        return HeldOut(examples, targets, answers, X, answers.values)
     except ValueError as error:
         raise ValueError(f"eval_set: {error}") from error
 

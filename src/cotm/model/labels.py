@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight
 from ..core.checks import check_number
 from ..core.gpu_arrays import to_host
 from ..core.randomness import split_order
+from ..core.room import Room, filled, pieces
 from ..core.sparse_targets import SparseTargets, Targets
 from ..core.system import available_memory, format_bytes
 from .label_cells import column_classes, label_cells, places
@@ -27,8 +28,6 @@ _MANY_CLASSES = 30
 _ROWS_OF_A_CLASS = 100
 #: Bytes of targets from which on it is worth asking the system how many there are.
 _LARGE = 10_000_000
-#: Labels become targets so many at a time: there may be very many.
-_ROWS_AT_ONCE = 1 << 20
 
 
 class Labels(NamedTuple):
@@ -39,6 +38,15 @@ class Labels(NamedTuple):
     multilabel: bool
     names: list[str] | None = None
     several: bool = False  # columns of labels
+    known: NDArray[Any] | None = None  # labels (N,) of a stream: the values are places in it
+
+    def of(self, rows: slice) -> NDArray[Any]:
+        """The labels of some rows."""
+        return self.values[rows] if self.known is None else self.known[self.values[rows]]
+
+    def distinct(self) -> NDArray[Any]:
+        """The different labels (N,), sorted."""
+        return np.unique(self.values if self.known is None else self.known)
 
     def classes(self) -> NDArray[Any] | LabelColumns:
         """The distinct labels, sorted; of an indicator matrix its columns' names or numbers."""
@@ -46,7 +54,7 @@ class Labels(NamedTuple):
             return column_classes(self.values, self.names)
         if self.multilabel:
             return np.arange(self.values.shape[1]) if self.names is None else np.array(self.names)
-        return distinct_classes(self.values)
+        return distinct_classes(self.distinct())
 
     def as_columns(self) -> Labels:
         """The same as columns of labels, where that is what a model has learned: 0 and 1 may be
@@ -87,35 +95,6 @@ def read_labels(y: Any) -> Labels:
     if kind == "multilabel-indicator":
         return Labels(y.astype(np.uint8), True, names if has_names else None)
     return Labels(column_or_1d(y, warn=True), False)
-
-
-def joined_labels(parts: list[Labels]) -> Labels:
-    """Labels that were read in batches, as those of all rows."""
-    if any(part.several for part in parts):
-        parts = [part.as_columns() for part in parts]
-    first = parts[0]
-    for part in parts:
-        if (part.multilabel, part.several, part.names) != (
-            first.multilabel,
-            first.several,
-            first.names,
-        ):
-            raise ValueError(
-                "y is of another kind (labels or indicator matrix), or has other columns, in some "
-                "batches than in the first"
-            )
-    kinds = {"text" if part.values.dtype.kind in "SU" else "others" for part in parts}
-    if len(kinds) > 1 and all(part.values.dtype.kind != "O" for part in parts):
-        raise ValueError(
-            "y holds text in some batches and numbers in others; convert it to one type"
-        )
-    try:
-        values = np.concatenate([part.values for part in parts])
-    except TypeError as error:
-        raise ValueError(f"y holds labels of several types in its batches ({error})") from error
-    if values.dtype == object and not first.several:  # not looked at together so far
-        return read_labels(values)
-    return first._replace(values=values)
 
 
 def _without_excess_precision(y: NDArray[Any]) -> NDArray[Any]:
@@ -185,13 +164,16 @@ def distinct_classes(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def make_targets(
-    labels: Labels, classes: NDArray[Any], columns: LabelColumns | None = None
+    labels: Labels,
+    classes: NDArray[Any],
+    columns: LabelColumns | None = None,
+    room: Room = np.empty,
 ) -> Targets:
     """Targets (N, m): one-hot, or the indicator matrix itself; with ``columns`` of every column.
     The outputs of a column are not asked where its label is missing."""
     y = labels.values
     needed = len(y) * len(classes)
-    available = available_memory() if needed > _LARGE else None
+    available = available_memory() if needed > _LARGE and room is np.empty else None
     if available is not None and needed > available:
         raise MemoryError(
             f"y has {len(classes)} classes, so the targets of {len(y)} examples need "
@@ -209,18 +191,27 @@ def make_targets(
         if y.shape[1] != len(classes):
             raise ValueError(f"y has {y.shape[1]} columns, but the classifier has {len(classes)}")
         return np.ascontiguousarray(y, dtype=np.uint8)
-    targets = np.zeros((len(y), len(classes)), dtype=np.uint8)
-    for first in range(0, len(y), _ROWS_AT_ONCE):
-        some = y[first : first + _ROWS_AT_ONCE]
-        position = np.minimum(np.searchsorted(classes, some), len(classes) - 1)
+
+    def one_hot(rows: slice) -> NDArray[np.uint8]:
+        some = labels.of(rows)
+        position = _places(some, classes)
         unseen = classes[position] != some
         if unseen.any():
             raise ValueError(
                 f"y holds the label {some[unseen].tolist()[0]!r}, which is not among the classes "
                 f"{classes.tolist()}; pass every label as classes= in the first call of partial_fit"
             )
-        targets[np.arange(first, first + len(some)), position] = 1
+        found = np.zeros((len(some), len(classes)), dtype=np.uint8)
+        found[np.arange(len(some)), position] = 1
+        return found
+
+    targets: NDArray[np.uint8] = filled((len(y), len(classes)), np.uint8, one_hot, room)
     return targets
+
+
+def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Which class each label is; of a label that is none of them, some class."""
+    return np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
 
 
 def _column_targets(labels: Labels, columns: LabelColumns) -> Targets:
@@ -250,13 +241,20 @@ def example_weights(
     classes: NDArray[Any] | LabelColumns,
     sample_weight: ArrayLike | None,
     class_weight: Any,
+    room: Room = np.empty,
 ) -> NDArray[np.float64]:
     """Factors per example on its selection probability, or for all; see ``selection_scale``."""
     y = labels.values
     if sample_weight is None and class_weight is None:
         return np.ones(1)
-    weight = np.asarray(
-        _check_sample_weight(to_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True)
+    weight = (
+        np.broadcast_to(1.0, len(y))
+        if sample_weight is None
+        else np.asarray(
+            _check_sample_weight(
+                to_host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
+            )
+        )
     )
     if class_weight is None:
         return weight
@@ -278,29 +276,39 @@ def example_weights(
         factor = compute_sample_weight(class_weight, y)
     else:
         assert not isinstance(classes, LabelColumns)
-        by_class = _class_factors(class_weight, y, classes)
-        factor = by_class[np.searchsorted(classes, y)]
+        by_class = _class_factors(class_weight, labels, classes)
+        factor = filled(
+            (len(y),),
+            np.float64,
+            lambda rows: by_class[_places(labels.of(rows), classes)],
+            room,
+        )
         counted = by_class if isinstance(class_weight, dict) else factor
         largest = max(largest, float(counted.max()))
+
     # Classes above 1 lower the others instead, so that it is their proportions that count, but
     # not so far that nothing is learned. Factors of several labels multiply, which says little
     # about any one of them. An example's own weight above 1 comes on top.
-    lowered = np.minimum(weight, 1.0) * factor / min(largest, _MOST_LOWERED)
-    return np.column_stack([lowered, np.maximum(weight, 1.0)])
+    def both(rows: slice) -> NDArray[np.float64]:
+        lowered = np.minimum(weight[rows], 1.0) * factor[rows] / min(largest, _MOST_LOWERED)
+        return np.column_stack([lowered, np.maximum(weight[rows], 1.0)])
+
+    weights: NDArray[np.float64] = filled((len(y), 2), np.float64, both, room)
+    return weights
 
 
-def _class_factors(
-    class_weight: Any, y: NDArray[Any], classes: NDArray[Any]
-) -> NDArray[np.float64]:
+def _class_factors(class_weight: Any, labels: Labels, classes: NDArray[Any]) -> NDArray[np.float64]:
     """A factor for each class. (scikit-learn's function takes the text "0" for the number 0.)"""
     if not isinstance(class_weight, dict):
         if class_weight != "balanced":
             raise ValueError(
                 f"class_weight={class_weight!r} must be a dictionary, 'balanced' or None"
             )
-        counts = np.bincount(np.searchsorted(classes, y), minlength=len(classes))
+        counts = np.zeros(len(classes), dtype=np.int64)
+        for rows in pieces(len(labels.values)):
+            counts += np.bincount(_places(labels.of(rows), classes), minlength=len(classes))
         present = int((counts > 0).sum())
-        return np.asarray(len(y) / (present * np.maximum(counts, 1)))
+        return np.asarray(len(labels.values) / (present * np.maximum(counts, 1)))
     known = classes.tolist()
     for label, value in class_weight.items():
         check_number(f"class_weight[{label!r}]", value, 0.0)
@@ -328,16 +336,21 @@ def require_some_weight(weight: NDArray[np.float64]) -> None:
 
 
 def split_validation(
-    seed: int, targets: Any, fraction: float, judge: Judge
+    seed: int, targets: Any, fraction: float, judge: Judge, room: Room = np.empty
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows to train on and rows to hold out."""
-    order = split_order(seed, len(targets))
+    order = split_order(seed, len(targets), room)
     held = judge.rows_to_hold_out(order, targets, fraction)
     if len(held) == 0 or len(held) == len(order):
         raise ValueError(
             f"validation_fraction={fraction} of {len(order)} examples holds out {len(held)}; "
             "early stopping needs some to train on and some to hold out"
         )
-    trained_on = np.ones(len(order), dtype=bool)
-    trained_on[held] = False
-    return np.flatnonzero(trained_on), np.sort(held)
+    held = np.sort(held)
+    trained_on = room(len(order) - len(held), np.int64)
+    for rows in pieces(len(order)):
+        first, last = np.searchsorted(held, [rows.start, rows.stop])
+        others = np.ones(rows.stop - rows.start, dtype=bool)
+        others[held[first:last] - rows.start] = False
+        trained_on[rows.start - first : rows.stop - last] = rows.start + np.flatnonzero(others)
+    return trained_on, held

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from ..backends import TrainCounts
+from ..core.room import pieces
 from ..core.sparse_targets import Targets
 
 Votes = NDArray[np.int64]  # (rows, outputs)
@@ -117,12 +118,21 @@ class OneLabel:
         self, order: NDArray[np.int64], targets: NDArray[Any], fraction: float
     ) -> NDArray[np.int64]:
         """Every class keeps its share."""
-        labels = targets.argmax(axis=1).astype(np.min_scalar_type(targets.shape[1]))[order]
-        held = []
-        for label in range(targets.shape[1]):
-            rows = order[labels == label]
-            held.append(rows[: round(fraction * len(rows))].copy())
-        return np.concatenate(held)
+        classes = range(targets.shape[1])
+        counts = np.zeros(len(classes), dtype=np.int64)
+        for piece in pieces(len(order)):
+            counts += np.bincount(targets[piece].argmax(axis=1), minlength=len(classes))
+        wanted = [round(fraction * count) for count in counts.tolist()]
+        held: list[list[NDArray[np.int64]]] = [[] for _ in classes]
+        for piece in pieces(len(order)):
+            if not any(wanted):
+                break
+            rows = order[piece]
+            labels = targets[rows].argmax(axis=1)
+            for label in classes:
+                held[label].append(rows[labels == label][: wanted[label]])
+                wanted[label] -= len(held[label][-1])
+        return np.concatenate([order[:0], *(rows for parts in held for rows in parts)])
 
 
 class SeveralLabels:

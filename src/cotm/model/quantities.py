@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight
 from ..backends import TrainCounts
 from ..core.gpu_arrays import to_host
 from ..core.limits import MAX_T
+from ..core.room import Room, filled
 
 
 class Quantities(NamedTuple):
@@ -49,16 +50,6 @@ def read_quantities(y: Any) -> Quantities:
     return Quantities(values, one, names if has_names else None)
 
 
-def joined_quantities(parts: list[Quantities]) -> Quantities:
-    """Quantities that were read in batches, as those of all rows."""
-    first = parts[0]
-    for part in parts:
-        same = part.values.shape[1] == first.values.shape[1] and part[1:] == first[1:]
-        if not same:
-            raise ValueError("y has other columns in some batches than in the first")
-    return first._replace(values=np.concatenate([part.values for part in parts]))
-
-
 @dataclass(frozen=True)
 class Scaling:
     """How quantities become votes: a target of y asks for (y - offset) * unit votes."""
@@ -90,10 +81,15 @@ class Scaling:
             tuple(offset.tolist()), tuple(unit.tolist()), tuple(distance.tolist()), quantities.one
         )
 
-    def aims(self, values: NDArray[np.float64]) -> NDArray[np.int32]:
+    def aims(self, values: NDArray[np.float64], room: Room = np.empty) -> NDArray[np.int32]:
         """The votes that each output is to come near, (N, m)."""
-        votes = np.rint((values - np.array(self.offset)) * np.array(self.unit))
-        return np.ascontiguousarray(np.clip(votes, -MAX_T, MAX_T), dtype=np.int32)
+
+        def of(rows: slice) -> NDArray[np.float64]:
+            votes = np.rint((values[rows] - np.array(self.offset)) * np.array(self.unit))
+            return np.asarray(np.clip(votes, -MAX_T, MAX_T))
+
+        aims: NDArray[np.int32] = filled(values.shape, np.int32, of, room)
+        return aims
 
     def quantities(self, votes: NDArray[Any], states: int) -> NDArray[np.float64]:
         """What the votes of so many states together predict, (N, m)."""

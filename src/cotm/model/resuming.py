@@ -21,8 +21,9 @@ NOT_AUGMENTED = "none"
 #: What is said of early stopping that goes by the accuracy, and of a training without ``eval_set``.
 NOT_SCORED = NO_EVAL_SET = "none"
 
-#: Bytes of dense bits that are packed at a time; a sparse matrix is never dense as a whole.
-_BYTES = 16_000_000
+#: Bytes of dense bits that are packed at a time, and rows; a sparse matrix is never dense as a
+#: whole.
+_BYTES, _MOST_ROWS = 16_000_000, 1 << 16
 
 #: What may differ, and how to say so.
 _PARTS = {
@@ -179,6 +180,8 @@ def _as_csr(part: Any) -> Any:
 def _parts(examples: Examples) -> Iterator[Any]:
     """Bits of some examples after the other."""
     width = int(np.prod(examples.grid.image_shape))
-    rows = max(1, _BYTES // width // 8) * 8  # whole bytes, wherever the parts are cut
+    rows = (
+        max(1, min(_BYTES // width, _MOST_ROWS) // 8) * 8
+    )  # whole bytes, wherever the parts are cut
     for first in range(0, len(examples), rows):
         yield examples.bits[first : first + rows]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .arrow_frame import ArrowFrame
 from .sizes import rows_of_batch
 
 #: Bytes of each column that are read from a file at a time.
@@ -24,7 +25,7 @@ def as_frame(table: Any) -> Any:
     """An Arrow table or batch as a frame of polars, or else of pandas."""
     try:
         import polars
-    except ImportError:
+    except ModuleNotFoundError:  # no other error: frames of pandas may become other bits
         try:
             return table.to_pandas()
         except ImportError as error:
@@ -65,6 +66,12 @@ def parquet_batches(path: str | os.PathLike[str], batch_rows: int | None) -> Ite
     """Frames of a file or folder, row after row."""
     for batch in arrow_batches(path, batch_rows):
         yield as_frame(batch)
+
+
+def training_batches(path: str | os.PathLike[str], batch_rows: int | None) -> Iterator[Any]:
+    """The same for a training, without a library of frames where it can do without."""
+    for batch in arrow_batches(path, batch_rows):
+        yield ArrowFrame(batch, as_frame) if ArrowFrame.takes(batch.schema) else as_frame(batch)
 
 
 def arrow_batches(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from .arrow import as_frame, dataset_batches, is_arrow, parquet_batches
+from .arrow import as_frame, dataset_batches, is_arrow, parquet_batches, training_batches
 from .sizes import rows_of_batch
 
 
@@ -24,13 +24,18 @@ class Source:
     has_rows: bool = True  # answers can be given beside them
     is_array: bool = False  # its columns have no names
     once: bool = False  # it can be read once only
+    for_training: Callable[[], Iterator[Any]] | None = None  # the same batches in less memory
 
 
 def source_of(source: Any, batch_rows: int | None) -> Source:
     """How to read something; a ValueError says what can be."""
     kind = type(source).__name__
     if isinstance(source, str | os.PathLike):
-        return Source(repr(os.fspath(source)), partial(parquet_batches, source, batch_rows))
+        return Source(
+            repr(os.fspath(source)),
+            partial(parquet_batches, source, batch_rows),
+            for_training=partial(training_batches, source, batch_rows),
+        )
     if isinstance(source, np.ndarray) or scipy.sparse.issparse(source):
         rows = source.tocsr() if scipy.sparse.issparse(source) else source
         title = f"{kind} {source.shape}"
@@ -61,8 +66,9 @@ def source_of(source: Any, batch_rows: int | None) -> Source:
 
 
 def takes_columns(batch: Any) -> bool:
-    """Whether it is a frame, of pandas or polars."""
-    return hasattr(batch, "columns") and (hasattr(batch, "iloc") or hasattr(batch, "get_columns"))
+    """Whether it is a frame, of pandas or polars, or of our own."""
+    kinds = ("iloc", "get_columns", "plain_columns")
+    return hasattr(batch, "columns") and any(hasattr(batch, name) for name in kinds)
 
 
 def _as_batch(batch: Any) -> Any:

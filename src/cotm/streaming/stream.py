@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,9 +105,16 @@ class Stream:
 
     def __iter__(self) -> Iterator[Batch]:
         """The batches, from the first one on; those without rows are left out."""
+        return self._read(self._source.batches)
+
+    def for_training(self) -> Iterator[Batch]:
+        """The same, in the form that takes the least memory."""
+        return self._read(self._source.for_training or self._source.batches)
+
+    def _read(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Batch]:
         self._begin()
         first = 0
-        for number, batch in enumerate(self._source.batches(), start=1):
+        for number, batch in enumerate(batches(), start=1):
             parts = self._parts(batch, number, first)
             rows = count_rows(parts.X)
             if rows:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ...core.system import available_memory, spare_addresses
-from ...estimator.streamed import is_too_large
+from ...core.system import available_memory, returning_memory
+from ...estimator.streamed import is_too_large, telling_memory
 from ...streaming import Batch, Stream
 from ...streaming.arrow import parquet_batches, parquet_bytes
 from ...streaming.sources import lazy_batches
@@ -53,8 +53,7 @@ def stream_training(
     source: Source, *, images: bool, quantities: bool, quiet: bool, folder: Path | None
 ) -> StreamedData:
     """What ``training_examples`` gives of a table as a whole, in batches."""
-    spare_addresses()
-    with polars_errors(source):
+    with polars_errors(source), telling_memory(source.name), returning_memory():
         table = _Batches.of(source)
         scan = _Scan(source)
         for frame in table.frames():
