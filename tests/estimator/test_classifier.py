@@ -476,6 +476,8 @@ def interrupt_in_epoch(monkeypatch):
     """Makes Ctrl-C arrive while the given epoch is under way."""
 
     def arrange(epoch):
+        monkeypatch.setattr(cotm.live, "_SLICE_SECONDS", 1e-6)  # or an epoch would be one slice
+
         class Interrupting(Silent):
             finished = 0
 
