@@ -58,6 +58,12 @@ def sources(folder: Path | None) -> dict[str, Callable[[], Table]]:
     found["imbalanced/apart"] = partial(imbalanced, 1.5)
     found["imbalanced/overlapping"] = partial(imbalanced, 0.7)
     found["imbalanced/noisy"] = partial(imbalanced, 1.5, percent=10)
+    for shares in ((63, 37), (75, 25), (50, 30, 20)):
+        found[f"weak/nothing-{shares[0]}"] = partial(nothing, shares)
+    for percent in (65, 75):
+        found[f"weak/line-{percent}"] = partial(weak_line, percent)
+    found["weak/categories"] = weak_categories
+    found["edge/rare"] = rare_at_edges
     found["images/digits"] = digits
     found["text/generated" if find_archive("imdb.npz") is None else "text/imdb"] = text
     return found
@@ -161,3 +167,40 @@ def imbalanced(apart: float, percent: int = 0) -> Table:
         random_state=1,
     )
     return Table(X, wrong_labels(y, percent, np.random.default_rng(percent)))
+
+
+def nothing(shares: tuple[int, ...]) -> Table:
+    """Labels with these shares in percent that eight columns of numbers say nothing about."""
+    rng = np.random.default_rng(shares[0])
+    X = rng.normal(size=(450, 8)).round(2)
+    return Table(X, rng.choice(len(shares), len(X), p=np.array(shares) / 100))
+
+
+def weak_line(percent: int) -> Table:
+    """Labels that four of ten columns of numbers say a little about, so many percent of a class."""
+    rng = np.random.default_rng(percent)
+    X = rng.normal(size=(450, 10)).round(2)
+    return Table(X, drawn(0.4 * X[:, :4] @ [1, -1, 1, 1], percent, rng))
+
+
+def weak_categories() -> Table:
+    """Three of nine columns of few whole numbers say a little, 70 % are of a class."""
+    rng = np.random.default_rng(9)
+    X = rng.integers(0, [5, 3, 8, 6, 2, 3, 2, 5, 2], (450, 9)).astype(float)
+    return Table(X, drawn(0.8 * X[:, 4] + 0.6 * X[:, 5] + 0.2 * X[:, 3], 70, rng))
+
+
+def drawn(log_odds: np.ndarray, percent: int, rng: np.random.Generator) -> np.ndarray:
+    """Labels with log odds that differ so, shifted until about so many percent are 0."""
+    low, high = -20.0, 20.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        chances = 1 / (1 + np.exp(-log_odds - middle))
+        low, high = (low, middle) if chances.mean() > 1 - percent / 100 else (middle, high)
+    return (rng.random(len(log_odds)) < chances).astype(int)
+
+
+def rare_at_edges() -> Table:
+    """A class of 6 % of the rows, where one column is above 0.97 or another below 0.03."""
+    X = np.random.default_rng(3).random((900, 6)).round(4)
+    return Table(X, ((X[:, 0] > 0.97) | (X[:, 1] < 0.03)).astype(int))

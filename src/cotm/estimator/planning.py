@@ -16,7 +16,9 @@ from ..machine import Machine
 from ..model.bounds import limits_for
 from ..model.fitted import Fitted, Record
 from ..model.outputs import Judge
-from ..model.presets import describe_choice, epochs_of
+from ..model.presets import describe_choice, epochs_of, is_left
+from ..model.prior import with_prior
+from ..model.probabilities import Sample
 from .held_out import HeldOut
 from .preparation import Prepared, measure
 from .progress import format_seconds
@@ -67,7 +69,7 @@ def full_plan(estimator: TsetlinEstimator, fitted: Fitted, prepared: Prepared) -
         follow=partial(_follow_changes, estimator, estimator.get_params(deep=False))
         if estimator.callbacks
         else None,
-        finish=partial(estimator._task.finished, held=held, sample=prepared.sample),
+        finish=partial(_finished, estimator, held, prepared.sample),
         verbose=int(estimator.verbose),
     )
     if held is not None:
@@ -89,6 +91,18 @@ def full_plan(estimator: TsetlinEstimator, fitted: Fitted, prepared: Prepared) -
         description = f"{chosen}\n{description}" if chosen else description
         plan = replace(plan, description=description)
     return plan
+
+
+def _finished(
+    estimator: TsetlinEstimator, held: HeldOut | None, sample: Sample | None, fitted: Fitted
+) -> Fitted:
+    """See :class:`FitPlan`."""
+    # Who says how many states vote means these and nothing else.
+    if held is None and sample is not None and is_left("average", estimator.average):
+        found = with_prior(fitted, sample)
+        if found is not None:
+            return found
+    return estimator._task.finished(fitted, held, sample)
 
 
 def _callbacks(estimator: TsetlinEstimator) -> list[Callable[[Record], Any]]:

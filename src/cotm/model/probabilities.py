@@ -202,6 +202,21 @@ def _learn(machine: Machine, sample: Sample, outputs: Outputs, epochs: int) -> f
     theirs = outputs.distance(margins_of(second, seen, outputs))
     if mine == 0 or theirs <= _LEARNED * mine:
         return None
-    # New examples cannot be surer than those it was trained on.
-    bound = _most_likely(margins, sample.targets[rows], outputs)
-    return float(np.clip(min(told * theirs / mine, bound), _BLUNTEST, _SHARPEST))
+    return _bounded(told * theirs / mine, margins, sample.targets[rows], outputs)
+
+
+def sharpness_of(
+    held: tuple[NDArray[np.float64], Targets],
+    seen: tuple[NDArray[np.float64], Targets],
+    outputs: Outputs,
+) -> float:
+    """What margins and targets of held-out examples tell, beside those of examples seen."""
+    return _bounded(_most_likely(*held, outputs), *seen, outputs)
+
+
+def _bounded(
+    told: float, margins: NDArray[np.float64], targets: Targets, outputs: Outputs
+) -> float:
+    """New examples cannot be surer than those it was trained on."""
+    bound = _most_likely(margins, targets, outputs)
+    return float(np.clip(min(told, bound), _BLUNTEST, _SHARPEST))
