@@ -94,6 +94,7 @@ def test_a_stopped_pass_changes_nothing():
     examples = model._reader.read(X)
     training = machine.prepare(examples, np.eye(len(model.classes_), dtype=np.uint8)[Y], np.ones(1))
     calls = iter([False, True])
+    machine._slice = len(X) // 2
     assert machine.train_pass(training, should_stop=lambda: next(calls)) is None
     assert np.array_equal(model.votes(X), before)
 

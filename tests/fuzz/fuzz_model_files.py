@@ -239,7 +239,7 @@ class ModelFiles(Target):
         again = self._again(model)
         if not np.array_equal(again.votes(X), votes):
             raise CrashError("it votes otherwise when it is saved and loaded")
-        inputs = "bits" if any(map(_reads_texts, members)) else "raw"
+        inputs = "bits" if any(map(_needs_bits, members)) else "raw"
         with refusing(CannotExportError):
             model.export(self.folder / "export.json", inputs=inputs)
         return True
@@ -247,6 +247,11 @@ class ModelFiles(Target):
     def _again(self, model: Any) -> Any:
         model.save(self.folder / "again.cotm")
         return cotm.load(self.folder / "again.cotm")
+
+
+def _needs_bits(model: Any) -> bool:
+    """Whether exports cannot read what the model reads."""
+    return _reads_texts(model) or isinstance(model.booleanizer_, cotm.ImageUnion)
 
 
 def _reads_texts(model: Any) -> bool:
