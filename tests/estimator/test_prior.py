@@ -48,7 +48,7 @@ def test_probabilities_follow(monkeypatch):
     shares = np.unique(NOISE[TRAIN], return_counts=True)[1] / 120
     entropy = -(shares * np.log(shares)).sum()
     model = small().fit(*DATA)
-    assert loss(model) < entropy + 0.1 < loss(without(monkeypatch))
+    assert loss(model) < entropy + 0.15 < loss(without(monkeypatch))
 
 
 def test_classes_that_can_be_told_apart_get_none(monkeypatch):

@@ -28,13 +28,13 @@ from .probabilities import Sample, Sharpness, margins_of, sharpness_of
 _logger = logging.getLogger(__name__)
 
 #: Parts of the examples, of which each is held out once.
-_PARTS = 5
+_PARTS = 3
 #: So many standard errors above the share of the most frequent class, in this epoch: then votes
 #: tell the classes, and nothing is held out.
 _TOLD, _EPOCH = 3, 2
 #: Of fewer examples nothing can be held out; and a machine without a part of them is not to
 #: train longer than about this, but so many epochs at least.
-_FEWEST_ROWS, _NANOSECONDS, _FEWEST_EPOCHS = 30, 1e9, 3
+_FEWEST_ROWS, _NANOSECONDS, _FEWEST_EPOCHS = 30, 5e8, 3
 
 Integers = NDArray[np.object_]  # Python's, which have no limit
 
@@ -42,8 +42,9 @@ Integers = NDArray[np.object_]  # Python's, which have no limit
 def with_prior(fitted: Fitted, sample: Sample) -> Fitted | None:
     """The model with votes for frequent classes where they help, and a sharpness.
 
-    None where it is not called for: votes tell the classes, or it could not be undone by the
-    next pass, or it would be against what the user asked for.
+    None where it is not called for: votes tell the classes, or more of them with votes for
+    frequent ones do not, or those could not be undone by the next pass, or they would be against
+    what the user asked for.
     """
     if not _is_free(fitted, sample) or not _is_in_doubt(fitted, sample):
         return None
@@ -121,11 +122,12 @@ def _judged(fitted: Fitted, sample: Sample) -> Fitted | None:
     )
     # By more than its standard error, or where votes alone are no better than one class for all.
     useless = before.sum() <= np.bincount(labels).max()
-    if better > worse and (useless or (better - worse) ** 2 > better + worse):
-        state = machine.snapshot()
-        first = _with_votes(state.earlier[0], prior, machine.spec.grid.n_features)
-        machine = machine.with_state(replace(state, earlier=(first, *state.earlier[1:])))
-        votes = votes + prior
+    if better <= worse or not (useless or (better - worse) ** 2 > better + worse):
+        return None
+    state = machine.snapshot()
+    first = _with_votes(state.earlier[0], prior, machine.spec.grid.n_features)
+    machine = machine.with_state(replace(state, earlier=(first, *state.earlier[1:])))
+    votes = votes + prior
     margins = outputs.in_margins(votes.astype(np.float64), machine.parameters.T * machine.n_states_)
     seen = margins_of(machine, sample.examples, outputs), sample.targets
     sharpness = sharpness_of((margins, sample.targets), seen, outputs)
@@ -135,7 +137,10 @@ def _judged(fitted: Fitted, sample: Sample) -> Fitted | None:
 def _held_out_votes(
     machine: Machine, sample: Sample, labels: NDArray[np.int64], epochs: int
 ) -> Integers | None:
-    """Of machines that have not seen an example, in units of the first one's votes."""
+    """Of machines that have not seen an example, in units of the first one's votes.
+
+    None where the votes of the first part tell the classes, or a machine says nothing.
+    """
     order = split_order(machine.seed_, len(labels))
     part = np.empty(len(labels), dtype=np.int64)
     # By turns through each class, so that every part has its share of them.
@@ -153,7 +158,16 @@ def _held_out_votes(
         if not theirs:
             return None
         votes[held] = other.votes(sample.examples[held]).astype(object) * mine // theirs
+        if number == 0 and _tell(votes[held], labels[held]):
+            return None
     return votes
+
+
+def _tell(votes: Integers, labels: NDArray[np.int64]) -> bool:
+    """Whether they are right by a standard error more often than one class for all would be."""
+    right = int((votes.argmax(axis=1) == labels).sum())
+    common, n = int(np.bincount(labels).max()), len(labels)
+    return right > common and (right - common) ** 2 * n > common * (n - common)
 
 
 def _distance(votes: NDArray[np.int64]) -> int:
