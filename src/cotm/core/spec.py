@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +104,7 @@ class Spec:
         """The output that owns each clause when sharing is off."""
         return np.arange(self.n, dtype=np.int64) * self.m // self.n
 
-    def clip_weights(self, weights: NDArray[np.int32]) -> NDArray[np.int32]:
+    def clip_weights(self, weights: NDArray[Any]) -> NDArray[Any]:
         """Weights within the allowed magnitude."""
         return np.clip(weights, -self.max_weight, self.max_weight)
 

@@ -109,7 +109,7 @@ def _judged(fitted: Fitted, sample: Sample) -> Fitted | None:
         return None
     own = machine.votes_of_states(sample.examples)[0]
     prior = _prior(votes, labels, int((own.max(axis=1) - own.min(axis=1)).max()))
-    prior = np.minimum(prior, machine.spec.max_weight)
+    prior = machine.spec.clip_weights(prior)
     before = votes.argmax(axis=1) == labels
     after = (votes + prior).argmax(axis=1) == labels
     better, worse = int((after & ~before).sum()), int((before & ~after).sum())
