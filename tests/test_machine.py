@@ -225,6 +225,16 @@ def test_depth_bounds_memory():
         assert machine.memory_.max() <= depth - 1
 
 
+def test_a_pass_that_is_quick_is_one_slice():
+    X, Y = random_data(rows=_FIRST_SLICE * 20)
+    machine = Machine(2, T=10, random_state=0)
+    seen = []
+    machine.fit(X, Y, epochs=1)
+    training = machine.prepare(*machine._check_training(X, Y, None, machine.spec.grid))
+    machine.train_pass(training, on_progress=seen.append)
+    assert seen == [len(X)]
+
+
 def test_interrupted_pass_leaves_the_last_finished_one():
     X, Y = random_data(rows=_FIRST_SLICE * 20)
     machine = Machine(20, T=10, random_state=0).fit(X, Y, epochs=1)
